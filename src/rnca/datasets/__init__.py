@@ -1,0 +1,1 @@
+"""Data sets: embedded and fetched, prepared to one memory-mappable form."""
