@@ -1,0 +1,188 @@
+"""What RPCA and RCCA share: choosing feature maps and streaming rows through them."""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from tqdm import tqdm
+
+from rnca.features import FeatureMap, FourierFeatures, LinearFeatures, NystroemFeatures
+from rnca.moments import Moments
+from rnca.rows import FloatArray, View, check_at_least_two_rows, grid
+from rnca.seeding import seeds
+
+_MAPS: dict[str, type[FeatureMap]] = {
+    "fourier": FourierFeatures,
+    "nystroem": NystroemFeatures,
+    "linear": LinearFeatures,
+}
+
+
+def pair(value: Any, name: str) -> tuple[Any, Any]:
+    """Split a parameter given as a scalar or as an (x, y) pair."""
+    if isinstance(value, tuple | list | np.ndarray):
+        if len(value) != 2:
+            raise ValueError(f"{name}={value!r}: give one value, or a pair (x, y).")
+        return value[0], value[1]
+    return value, value
+
+
+def check_count(value: Any, name: str) -> None:
+    """Refuse anything but an integer of at least 1."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name}={value!r}: give an integer >= 1.")
+
+
+class FeatureMapping:
+    """Mixin: builds the feature maps named by the parameters and feeds chunks through them."""
+
+    feature_map: Any
+    n_features: Any
+    gamma: Any
+    random_state: Any
+    chunk_size: int
+    dtype: Any
+    verbose: bool
+
+    @property
+    @abstractmethod
+    def _maps(self) -> list[FeatureMap]:
+        """The fitted maps, one per view."""
+
+    def _chunk_size(self) -> int:
+        check_count(self.chunk_size, "chunk_size")
+        return int(self.chunk_size)
+
+    def _feature_dtype(self) -> np.dtype[Any]:
+        if self.dtype not in ("float32", "float64", np.float32, np.float64):
+            raise ValueError(f'dtype={self.dtype!r}: features are "float32" or "float64".')
+        dtype: np.dtype[Any] = np.dtype(self.dtype)
+        return dtype
+
+    def _fitted_maps(self, *views: View) -> list[FeatureMap]:
+        """One fitted map per view; the second view's draw does not depend on the first's."""
+        kinds = pair(self.feature_map, "feature_map")
+        counts, gammas = pair(self.n_features, "n_features"), pair(self.gamma, "gamma")
+        own_seeds = seeds(self.random_state, 2)
+        return [
+            self._unfitted_map(kind, count, gamma, seed).fit_view(view)
+            for kind, count, gamma, seed, view in zip(
+                kinds, counts, gammas, own_seeds, views, strict=False
+            )
+        ]
+
+    def _unfitted_map(self, kind: Any, count: Any, gamma: Any, seed: int) -> FeatureMap:
+        dtype = self._feature_dtype()
+        if isinstance(kind, FeatureMap):
+            own: FeatureMap = clone(kind).set_params(dtype=dtype)
+            if "random_state" in own.get_params() and own.get_params()["random_state"] is None:
+                own.set_params(random_state=seed)
+            return own
+        if not isinstance(kind, str) or kind not in _MAPS:
+            raise ValueError(
+                f"feature_map={kind!r}: give one of {', '.join(map(repr, _MAPS))}, an instance of "
+                "a feature map, or a pair of these."
+            )
+        if kind == "linear":
+            return LinearFeatures(dtype=dtype)
+        return _MAPS[kind](count, gamma=gamma, random_state=seed, dtype=dtype)
+
+    def _head_rows(self) -> int:
+        """How many rows of a stream the maps are drawn from."""
+        return max(self._chunk_size(), *(int(m) for m in pair(self.n_features, "n_features")))
+
+    def _fingerprint(self) -> str:
+        return "-".join(fitted.fingerprint() for fitted in self._maps)
+
+    def _empty_moments(self) -> Moments:
+        sizes = [fitted.n_features_out for fitted in self._maps]
+        return Moments(*sizes, features=self._fingerprint())
+
+    def _moments_of_rows(self, views: Sequence[View], start: int, stop: int | None) -> Moments:
+        moments = self._empty_moments()
+        self._add_rows(moments, views, start, len(views[0]) if stop is None else stop)
+        return moments
+
+    def _moments_of_stream(self, stream: Iterable[tuple[FloatArray, ...]]) -> Moments:
+        moments = self._empty_moments()
+        for parts in stream:
+            views = [View(part, name) for part, name in zip(parts, "XY", strict=False)]
+            self._add_rows(moments, views, 0, len(views[0]))
+        return moments
+
+    def _add_rows(self, moments: Moments, views: Sequence[View], start: int, stop: int) -> None:
+        """Add the features of rows ``start:stop`` of the views to ``moments``, chunk by chunk."""
+        for view, fitted in zip(views, self._maps, strict=True):
+            check_width(view, fitted)
+        bounds = list(grid(start, stop, self._chunk_size()))
+        buffers = [
+            np.empty((self._chunk_size(), fitted.n_features_out), self._feature_dtype())
+            for fitted in self._maps
+        ]
+        for low, high in tqdm(bounds, desc="rows", unit="chunk", disable=not self.verbose):
+            for view, fitted, buffer in zip(views, self._maps, buffers, strict=True):
+                fitted.features(view.read(low, high), buffer[: high - low])
+            moments.update(*(buffer[: high - low] for buffer in buffers))
+
+    def _check_moments(self, moments: Moments) -> None:
+        if moments.features != self._fingerprint():
+            raise ValueError(
+                "these moments belong to other features (other data, seed, width or map); "
+                "accumulate them with this estimator's maps."
+            )
+        check_at_least_two_rows(moments.n, "X")
+
+    def _check_has_moments(self) -> None:
+        if not hasattr(self, "moments_"):
+            raise ValueError(
+                "path needs the moments of a fit in this process: pickled models leave them "
+                "behind, and models of a path have none. Fit again, or keep Moments.save files."
+            )
+
+    def _check_size(self, m: Any, fitted: FeatureMap) -> None:
+        check_count(m, "m in sizes")
+        if m > fitted.n_features_out:
+            raise ValueError(
+                f"m={m} in sizes is beyond the fitted {fitted.n_features_out} features. Fit with "
+                "n_features at least as large as the largest size."
+            )
+
+    def __getstate__(self) -> Any:
+        # Moments serve `path` and can take gigabytes: a pickled model is one to deploy.
+        state: Any = super().__getstate__()
+        return {key: state[key] for key in state if key not in ("moments_", "_whitened")}
+
+    def _projected_chunks(
+        self, view: View, fitted: FeatureMap, mean: FloatArray, basis: FloatArray
+    ) -> Iterator[npt.NDArray[np.float64]]:
+        """Features less their training mean, times a basis, chunk by chunk in float64."""
+        check_width(view, fitted)
+        size = min(self._chunk_size(), len(view))
+        z = np.empty((size, fitted.n_features_out), self._feature_dtype())
+        for low, high in grid(0, len(view), size):
+            rows = z[: high - low]
+            fitted.features(view.read(low, high), rows)
+            yield (rows - mean) @ basis
+
+    def _projected(
+        self, view: View, fitted: FeatureMap, mean: FloatArray, basis: FloatArray
+    ) -> FloatArray:
+        dtype = np.float32 if view.data.dtype == np.float32 else np.float64
+        out = np.empty((len(view), basis.shape[1]), dtype)
+        filled = 0
+        for projected in self._projected_chunks(view, fitted, mean, basis):
+            out[filled : filled + len(projected)] = projected
+            filled += len(projected)
+        return out
+
+
+def check_width(view: View, fitted: FeatureMap) -> None:
+    """Refuse a view with another number of columns than the map was fitted to."""
+    if view.shape[1] != fitted.n_features_in_:
+        raise ValueError(
+            f"{view.name} has {view.shape[1]} features, but the map was fitted to "
+            f"{fitted.n_features_in_}: give the columns used in fit, in the same order."
+        )

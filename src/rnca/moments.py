@@ -1,0 +1,279 @@
+"""Streaming means and (cross-)covariances of one or two views of features."""
+
+import os
+import zipfile
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import blas
+
+from rnca.rows import FloatArray
+
+_FORMAT = 1
+
+
+class Moments:
+    """Count, means and second moments of features, accumulated in float64.
+
+    Memory is 8·(m_x² + m_y² + m_x·m_y) bytes whatever the number of rows. The sums are taken about
+    the mean of the first rows seen, so that features with a large mean lose no digits.
+
+    Parameters
+    ----------
+    m_x : int
+        Number of features of the first view.
+    m_y : int, optional
+        Number of features of the second view; None for one view.
+    features : str, default=""
+        Fingerprint of the feature maps; moments of different fingerprints do not merge.
+
+    Attributes
+    ----------
+    n : int
+        Rows seen.
+    xx, yy : ndarray of shape (m_x, m_x), (m_y, m_y)
+        Shifted second moments; only the lower triangle is meaningful.
+    xy : ndarray of shape (m_x, m_y)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rnca import Moments
+    >>> Z = np.random.default_rng(0).normal(size=(100, 3))
+    >>> moments = Moments(3).update(Z[:60]).merge(Moments(3).update(Z[60:]))
+    >>> bool(np.allclose(moments.covariance("xx"), np.cov(Z.T)))
+    True
+    """
+
+    def __init__(self, m_x: int, m_y: int | None = None, *, features: str = "") -> None:
+        for name, m in (("m_x", m_x), ("m_y", m_y)):
+            if m is not None and m < 1:
+                raise ValueError(f"{name}={m}: the number of features must be >= 1.")
+        self.m_x, self.m_y, self.features = m_x, m_y, features
+        self.n = 0
+        self.xx = np.zeros((m_x, m_x))
+        self.shift_x, self.sum_x = np.zeros(m_x), np.zeros(m_x)
+        if m_y is not None:
+            self.yy, self.xy = np.zeros((m_y, m_y)), np.zeros((m_x, m_y))
+            self.shift_y, self.sum_y = np.zeros(m_y), np.zeros(m_y)
+
+    @property
+    def two_views(self) -> bool:
+        """Whether there is a second view."""
+        return self.m_y is not None
+
+    def update(self, zx: FloatArray, zy: FloatArray | None = None) -> Self:
+        """Add rows.
+
+        Parameters
+        ----------
+        zx : ndarray of shape (rows, m_x)
+        zy : ndarray of shape (rows, m_y), if there are two views
+
+        Returns
+        -------
+        self
+        """
+        self._check_update(zx, zy)
+        if len(zx) == 0:
+            return self
+        first = self.n == 0
+        if first:
+            self.shift_x = zx.mean(axis=0, dtype=np.float64)
+        x = zx - self.shift_x
+        self.sum_x += x.sum(axis=0)
+        _add_gram(x, self.xx)
+        if zy is not None:
+            if first:
+                self.shift_y = zy.mean(axis=0, dtype=np.float64)
+            y = zy - self.shift_y
+            self.sum_y += y.sum(axis=0)
+            _add_gram(y, self.yy)
+            _add_product(x, y, self.xy)
+        self.n += len(zx)
+        return self
+
+    def merge(self, other: "Moments") -> Self:
+        """Add the rows another `Moments` has seen; ``other`` is left as it is.
+
+        Merge shards in one fixed order: sums of floats depend on it in their last bits.
+        """
+        self._check_merge(other)
+        if other.n == 0:
+            return self
+        if self.n == 0:
+            self.shift_x = other.shift_x.copy()
+            if self.two_views:
+                self.shift_y = other.shift_y.copy()
+        # About this shift, the other's rows are z − shift = (z − other.shift) + delta.
+        delta_x = other.shift_x - self.shift_x
+        self.xx += other.xx
+        _add_shifted(self.xx, other.sum_x, delta_x, other.sum_x, delta_x, other.n)
+        if self.two_views:
+            delta_y = other.shift_y - self.shift_y
+            self.yy += other.yy
+            _add_shifted(self.yy, other.sum_y, delta_y, other.sum_y, delta_y, other.n)
+            self.xy += other.xy
+            _add_shifted(self.xy, other.sum_x, delta_x, other.sum_y, delta_y, other.n)
+            self.sum_y += other.sum_y + other.n * delta_y
+        self.sum_x += other.sum_x + other.n * delta_x
+        self.n += other.n
+        return self
+
+    def mean(self, view: str) -> npt.NDArray[np.float64]:
+        """Mean of the features of view ``"x"`` or ``"y"``."""
+        self._check_rows()
+        shift, total = self._first_moments(view)
+        mean: npt.NDArray[np.float64] = shift + total / self.n
+        return mean
+
+    def covariance(self, which: str, m: int | None = None) -> npt.NDArray[np.float64]:
+        """Unbiased covariance ``"xx"``, ``"yy"`` or ``"xy"`` as a new array.
+
+        With ``m`` only its leading block of m rows and columns.
+        """
+        m = len(getattr(self, which)) if m is None else m
+        rows = self.covariance_rows(which, 0, m)
+        return rows if which == "xy" else rows[:, :m]
+
+    def covariance_rows(self, which: str, start: int, stop: int) -> npt.NDArray[np.float64]:
+        """Rows ``start:stop`` of a covariance, so that a caller need not hold two of them.
+
+        Of ``"xx"`` and ``"yy"`` the columns beyond ``stop`` mirror the lower triangle.
+        """
+        self._check_rows()
+        moment = getattr(self, which)
+        total_x, total_y = (self._first_moments(view)[1] for view in which)
+        rows = moment[start:stop].copy()
+        if which != "xy":
+            rows[:, start:] = moment[start:, start:stop].T
+            corner = rows[:, start:stop]
+            lower = np.tril_indices(stop - start, -1)
+            corner[lower] = corner.T[lower]
+        blas.dger(-1.0 / self.n, total_y, total_x[start:stop], a=rows.T, overwrite_a=1)
+        rows /= self.n - 1
+        return rows
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to an npz file, under a temporary name until it is complete."""
+        path = Path(path)
+        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+        arrays = {name: getattr(self, name) for name in self._array_names()}
+        header = np.array([_FORMAT, self.n, self.m_x, self.m_y or 0], dtype=np.int64)
+        try:
+            with open(partial, "wb") as file:
+                np.savez(file, header=header, features=np.array(self.features), **arrays)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, features: str | None = None) -> Self:
+        """Read a file written by `save`.
+
+        Parameters
+        ----------
+        path : path
+        features : str, optional
+            Fingerprint that the file must carry.
+
+        Raises
+        ------
+        ValueError
+            If the file is cut short or damaged, is not of this format, or belongs to other
+            features.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                moments = cls._from_arrays({name: stored[name] for name in stored.files})
+        except (zipfile.BadZipFile, KeyError, EOFError, OSError, ValueError) as error:
+            if isinstance(error, FileNotFoundError):
+                raise
+            raise ValueError(
+                f"{path}: not a complete file of moments ({error}). Delete it and compute it again."
+            ) from error
+        if features is not None and moments.features != features:
+            raise ValueError(
+                f"{path}: computed with other features (fingerprint {moments.features[:12]}…, "
+                f"expected {features[:12]}…). Delete it and compute it again."
+            )
+        return moments
+
+    @classmethod
+    def _from_arrays(cls, stored: dict[str, npt.NDArray[Any]]) -> Self:
+        version, n, m_x, m_y = (int(entry) for entry in stored["header"])
+        if version != _FORMAT:
+            raise ValueError(f"format {version}, this version reads {_FORMAT}")
+        moments = cls(m_x, m_y or None, features=str(stored["features"]))
+        moments.n = n
+        for name in moments._array_names():
+            array, expected = stored[name], getattr(moments, name)
+            if array.shape != expected.shape or array.dtype != expected.dtype:
+                raise ValueError(
+                    f"{name} is {array.dtype}{array.shape}, not {expected.dtype}{expected.shape}"
+                )
+            setattr(moments, name, array)
+        return moments
+
+    def _array_names(self) -> tuple[str, ...]:
+        one = ("xx", "shift_x", "sum_x")
+        return (*one, "yy", "xy", "shift_y", "sum_y") if self.two_views else one
+
+    def _first_moments(self, view: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        return getattr(self, f"shift_{view}"), getattr(self, f"sum_{view}")
+
+    def _check_rows(self) -> None:
+        if self.n < 2:
+            raise ValueError(f"moments of {self.n} rows: at least 2 rows are needed.")
+
+    def _check_update(self, zx: FloatArray, zy: FloatArray | None) -> None:
+        if (zy is None) == self.two_views:
+            raise ValueError(
+                f"moments of {2 if self.two_views else 1} view(s), "
+                f"updated with {1 if zy is None else 2}."
+            )
+        for name, z, m in (("zx", zx, self.m_x), ("zy", zy, self.m_y)):
+            if z is not None and (z.ndim != 2 or z.shape[1] != m or len(z) != len(zx)):
+                raise ValueError(f"{name} has shape {z.shape}, expected ({len(zx)}, {m}).")
+
+    def _check_merge(self, other: "Moments") -> None:
+        if (other.m_x, other.m_y) != (self.m_x, self.m_y):
+            raise ValueError(
+                f"cannot merge moments of sizes ({other.m_x}, {other.m_y}) into "
+                f"({self.m_x}, {self.m_y})."
+            )
+        if other.features != self.features:
+            raise ValueError(
+                f"cannot merge moments of other features (fingerprint {other.features[:12]}… "
+                f"into {self.features[:12]}…)."
+            )
+
+
+def _add_gram(z: npt.NDArray[np.float64], into: npt.NDArray[np.float64]) -> None:
+    """Add zᵀz to the lower triangle of a C-ordered matrix, in place."""
+    # BLAS sees the transposes: z.T and into.T are Fortran-ordered, so nothing is copied.
+    blas.dsyrk(1.0, z.T, beta=1.0, c=into.T, lower=0, overwrite_c=1)
+
+
+def _add_product(
+    x: npt.NDArray[np.float64], y: npt.NDArray[np.float64], into: npt.NDArray[np.float64]
+) -> None:
+    """Add xᵀy to a C-ordered matrix, in place."""
+    blas.dgemm(1.0, y.T, x.T, beta=1.0, c=into.T, trans_b=1, overwrite_c=1)
+
+
+def _add_shifted(
+    into: npt.NDArray[np.float64],
+    sum_x: npt.NDArray[np.float64],
+    delta_x: npt.NDArray[np.float64],
+    sum_y: npt.NDArray[np.float64],
+    delta_y: npt.NDArray[np.float64],
+    n: int,
+) -> None:
+    """Add what a change of shift adds to Σ(x − s)(y − t)ᵀ: three terms of rank one, in place."""
+    for left, right in ((sum_x, delta_y), (delta_x, sum_y + n * delta_y)):
+        blas.dger(1.0, right, left, a=into.T, overwrite_a=1)

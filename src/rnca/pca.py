@@ -1,0 +1,208 @@
+"""Randomized nonlinear principal component analysis (Section 3 of the paper)."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rnca.features import FeatureMap
+from rnca.mapping import FeatureMapping, check_count
+from rnca.moments import Moments
+from rnca.rows import FloatArray, View, check_at_least_two_rows, rechunk
+from rnca.spectral import leading_eigh
+
+
+class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Principal component analysis of random nonlinear features.
+
+    Linear PCA of z(X): an approximation of kernel PCA whose cost is linear in the number of rows
+    n, and whose memory, 16·m² bytes and a few chunks, does not depend on it.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of principal components.
+    feature_map : {"fourier", "nystroem", "linear"} or FeatureMap instance, default="fourier"
+        To approximate kernel PCA with landmarks, give ``NystroemFeatures(…, whiten=True)``.
+    n_features : int, default=1000
+        Number of random features m; ignored by linear features.
+    gamma : float or "median", default="median"
+        Kernel width of exp(-gamma ‖x − y‖²).
+    random_state : int, numpy Generator, numpy RandomState or None
+    chunk_size : int, default=2048
+        Rows read, mapped and accumulated at a time.
+    dtype : {"float32", "float64"}, default="float32"
+        Type of the features. The covariance is accumulated in float64 either way.
+    verbose : bool, default=False
+        Show progress over chunks.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, m)
+        Orthonormal loadings F of the features, by decreasing variance.
+    explained_variance_ : ndarray of shape (n_components,)
+        Leading eigenvalues of the covariance of the unscaled features. With Fourier features,
+        2(n − 1)/m times these approach the eigenvalues of the centred kernel matrix.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        As a share of the features' total variance.
+    map_ : FeatureMap
+        The fitted feature map.
+    mean_ : ndarray of shape (m,)
+        Training mean of the features.
+    moments_ : Moments
+        What the pass over the data left; `path` reads it. Not pickled.
+    n_samples_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rnca import RPCA
+    >>> X = np.random.default_rng(0).normal(size=(200, 5))
+    >>> RPCA(2, n_features=50, random_state=0).fit_transform(X).shape
+    (200, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        feature_map: Any = "fourier",
+        n_features: int = 1000,
+        gamma: float | str = "median",
+        random_state: Any = None,
+        chunk_size: int = 2048,
+        dtype: Any = "float32",
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.feature_map = feature_map
+        self.n_features = n_features
+        self.gamma = gamma
+        self.random_state = random_state
+        self.chunk_size = chunk_size
+        self.dtype = dtype
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit to data.
+
+        Parameters
+        ----------
+        X : array-like, memory map or row-sliceable object of shape (n, d)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self.draw(X)
+        return self.solve(self.accumulate(X))
+
+    def fit_chunks(self, chunks: Iterable[Any]) -> Self:
+        """Fit to a stream of chunks of rows of any lengths, read once.
+
+        The stream's head, its first max(m, chunk_size) rows, gives the pilot mean, the median
+        kernel width and Nyström landmarks.
+        """
+        stream = rechunk(((chunk,) for chunk in chunks), self._head_rows())
+        head = next(stream)
+        self.draw(head[0])
+        return self.solve(self._moments_of_stream(chain([head], stream)))
+
+    def draw(self, X: Any) -> Self:
+        """Draw the feature map without a pass over the data: first step of `fit`."""
+        check_count(self.n_components, "n_components")
+        validate_data(self, X, skip_check_array=True)
+        view = View(X)
+        check_at_least_two_rows(len(view), "X")
+        (self.map_,) = self._fitted_maps(view)
+        return self
+
+    def accumulate(self, X: Any, start: int = 0, stop: int | None = None) -> Moments:
+        """Accumulate the moments of the features of rows ``start:stop``: second step of `fit`."""
+        check_is_fitted(self, "map_")
+        return self._moments_of_rows([View(X)], start, stop)
+
+    def solve(self, moments: Moments) -> Self:
+        """Solve for the components: third step of `fit`."""
+        check_is_fitted(self, "map_")
+        self._check_moments(moments)
+        self.moments_ = moments
+        self._set_solution(moments)
+        return self
+
+    def path(self, sizes: Sequence[int]) -> list["RPCA"]:
+        """Models at smaller m from the pass already made.
+
+        Parameters
+        ----------
+        sizes : sequence of int
+            Each at most the fitted number of features.
+
+        Returns
+        -------
+        list of RPCA
+            Fitted; each equals a separate fit with the same ``random_state``.
+        """
+        return list(self.iterate_path(sizes))
+
+    def iterate_path(self, sizes: Sequence[int]) -> Iterator["RPCA"]:
+        """Yield the models of `path` one by one."""
+        check_is_fitted(self, "map_")
+        self._check_has_moments()
+        for m in sizes:
+            self._check_size(m, self.map_)
+        for m in sizes:
+            model = RPCA(**{**self.get_params(deep=False), "n_features": m})
+            model.n_features_in_ = self.n_features_in_
+            model.map_ = self.map_.prefix(m)
+            model._set_solution(self.moments_)
+            yield model
+
+    def transform(self, X: Any) -> FloatArray:
+        """Principal components of new rows, centred by the training mean.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, n_components)
+        """
+        check_is_fitted(self, "components_")
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return self._projected(View(X), self.map_, self.mean_, self.components_.T)
+
+    def _set_solution(self, moments: Moments) -> None:
+        m, n = self.map_.n_features_out, moments.n
+        k = self.n_components
+        if k > min(m, n - 1):
+            raise ValueError(
+                f"n_components={k}: with {m} features and n_samples = {n} there are at most "
+                f"{min(m, n - 1)} principal components."
+            )
+        covariance = moments.covariance("xx", m)
+        values, vectors = leading_eigh(covariance, k)
+        signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(k)])
+        self.components_ = (vectors * signs).T
+        self.explained_variance_ = np.maximum(values, 0.0)
+        total = covariance.trace()
+        self.explained_variance_ratio_ = self.explained_variance_ / (total if total > 0 else 1.0)
+        self.mean_, self.n_samples_ = moments.mean("x")[:m], n
+
+    @property
+    def _maps(self) -> list[FeatureMap]:
+        return [self.map_]
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,173 @@
+"""Rows of a view, read and checked a chunk at a time."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import issparse
+from sklearn.utils import check_array
+
+FloatArray = npt.NDArray[np.floating[Any]]
+"""An array of float32 or float64."""
+
+PILOT_ROWS = 4096
+"""How many rows, spread evenly over a view, give its pilot mean."""
+
+
+class View:
+    """One view of the data: an n × d table read by rows and never copied whole.
+
+    Parameters
+    ----------
+    data : array-like, memory map, or any object with a two-dimensional ``shape`` that is
+        sliceable by rows
+    name : str
+        What error messages call it.
+    """
+
+    def __init__(self, data: Any, name: str = "X") -> None:
+        self.name = name
+        self.data = _table(data, name)
+        self.shape: tuple[int, int] = (int(self.data.shape[0]), int(self.data.shape[1]))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def read(self, start: int, stop: int) -> FloatArray:
+        """Rows ``start:stop`` as finite floats (float32 stays, all else becomes float64)."""
+        rows = _as_float(np.asarray(self.data[start:stop]), self.name)
+        self._refuse_non_finite(rows, np.arange(start, stop))
+        return rows
+
+    def take(self, index: npt.NDArray[np.integer[Any]]) -> FloatArray:
+        """Read the rows named by ``index``, in that order, repeats allowed."""
+        unique, inverse = np.unique(index, return_inverse=True)
+        rows = _as_float(np.asarray(self.data[unique]), self.name)
+        self._refuse_non_finite(rows, unique)
+        return rows[inverse]
+
+    def pilot_mean(self) -> npt.NDArray[np.float64]:
+        """Mean of rows spread evenly over the view, in float64.
+
+        Subtracted before any cast to float32: data far from the origin would otherwise lose
+        their digits.
+        """
+        n = len(self)
+        if n <= PILOT_ROWS:
+            rows = self.read(0, n)
+        else:
+            rows = self.take(np.linspace(0, n - 1, PILOT_ROWS).astype(np.int64))
+        mean: npt.NDArray[np.float64] = rows.mean(axis=0, dtype=np.float64)
+        return mean
+
+    def _refuse_non_finite(self, rows: FloatArray, index: npt.NDArray[np.integer[Any]]) -> None:
+        if np.isfinite(rows).all():
+            return
+        row, column = np.argwhere(~np.isfinite(rows))[0]
+        value = "NaN" if np.isnan(rows[row, column]) else "infinity"
+        raise ValueError(
+            f"{self.name} contains {value} at row {index[row]}, column {column}: all entries must "
+            "be finite. Drop or impute such rows first."
+        )
+
+
+def _table(data: Any, name: str) -> Any:
+    if issparse(data):
+        raise TypeError(
+            f"{name} is a sparse matrix, but dense data is required. "
+            "Use .toarray() to convert it, or give a memory map."
+        )
+    if not (hasattr(data, "shape") and hasattr(data, "__getitem__")) or hasattr(data, "iloc"):
+        data = np.asarray(data)
+    if len(data.shape) != 2:
+        raise ValueError(
+            f"{name}: Expected 2D array, got {len(data.shape)}D array instead (shape "
+            f"{tuple(data.shape)}). Rows are samples; Reshape your data with "
+            ".reshape(-1, 1) if it has a single feature or .reshape(1, -1) if a single sample."
+        )
+    for axis, what in enumerate(("sample", "feature")):
+        if data.shape[axis] == 0:
+            raise ValueError(
+                f"{name}: 0 {what}(s) (shape={tuple(data.shape)}) while a minimum of 1 is required."
+            )
+    return data
+
+
+def _as_float(rows: npt.NDArray[Any], name: str) -> FloatArray:
+    if rows.dtype in (np.float32, np.float64):
+        return rows
+    if rows.dtype.kind in "biu":
+        return rows.astype(np.float64)
+    # Objects, strings and complex numbers: scikit-learn's conversions and messages.
+    converted: FloatArray = check_array(
+        rows, dtype=np.float64, ensure_all_finite=False, input_name=name
+    )
+    return converted
+
+
+def check_pair(x: View, y: View) -> None:
+    """Refuse two views of unequal length or with too few rows."""
+    if len(x) != len(y):
+        raise ValueError(
+            f"{x.name} has {len(x)} rows but {y.name} has {len(y)}: row i of both must be the "
+            "same sample."
+        )
+
+
+def check_at_least_two_rows(n: int, name: str) -> None:
+    """Refuse samples from which no covariance can be computed."""
+    if n < 2:
+        raise ValueError(f"{name} has n_samples = {n}; at least 2 rows are needed.")
+
+
+def grid(start: int, stop: int, chunk_size: int) -> Iterator[tuple[int, int]]:
+    """Cut rows ``start:stop`` at the multiples of ``chunk_size``.
+
+    One global grid: shards made of whole chunks see the same chunks as an undivided pass.
+    """
+    while start < stop:
+        end = min((start // chunk_size + 1) * chunk_size, stop)
+        yield start, end
+        start = end
+
+
+def shard_bounds(n: int, shards: int, chunk_size: int) -> list[tuple[int, int]]:
+    """Row ranges of ``shards`` nearly equal shards of whole chunks covering ``n`` rows."""
+    chunks = -(-n // chunk_size)
+    if not 1 <= shards <= chunks:
+        raise ValueError(
+            f"shards={shards}: {n} rows make {chunks} chunks of {chunk_size} rows, so shards must "
+            f"lie between 1 and {chunks}."
+        )
+    edges = [min(chunks * i // shards * chunk_size, n) for i in range(shards + 1)]
+    return list(pairwise(edges))
+
+
+def rechunk(chunks: Iterable[Sequence[Any]], size: int) -> Iterator[tuple[FloatArray, ...]]:
+    """Cut a stream of chunks, each of one or two views, into chunks of ``size`` rows."""
+    waiting: list[tuple[FloatArray, ...]] = []
+    held = seen = 0
+    for number, chunk in enumerate(chunks):
+        views = [
+            View(data, f"{name} of chunk {number}") for data, name in zip(chunk, "XY", strict=False)
+        ]
+        check_pair(views[0], views[-1])
+        waiting.append(tuple(view.read(0, len(view)) for view in views))
+        held += len(views[0])
+        seen += len(views[0])
+        while held >= size:
+            joined = _joined(waiting)
+            yield tuple(part[:size] for part in joined)
+            waiting, held = [tuple(part[size:] for part in joined)], held - size
+    if held:
+        yield _joined(waiting)
+    if seen == 0:
+        raise ValueError("The stream of chunks is empty; at least 2 rows are needed.")
+
+
+def _joined(chunks: list[tuple[FloatArray, ...]]) -> tuple[FloatArray, ...]:
+    if len(chunks) == 1:
+        return chunks[0]
+    return tuple(np.concatenate(parts) for parts in zip(*chunks, strict=True))

@@ -1,0 +1,122 @@
+"""Cholesky whitening of two views, in the working space of their `Moments`."""
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import blas, lapack
+
+from rnca.moments import Moments
+from rnca.spectral import leading_svd
+
+_BLOCK = 512
+
+
+class Factor:
+    """Cholesky factor L of a regularised covariance C + reg·I.
+
+    L = M·diag(pivots)^½ with M unit lower triangular. Mᵀ lies in the strict upper triangle of the
+    second moments it came from, which accumulation leaves free, so that moments and factor share
+    one m × m array.
+
+    Parameters
+    ----------
+    moments : Moments
+    view : {"x", "y"}
+    reg : float
+        Added to the diagonal of the covariance.
+    """
+
+    def __init__(self, moments: Moments, view: str, reg: float) -> None:
+        which = view * 2
+        self.storage: npt.NDArray[np.float64] = getattr(moments, which)
+        diagonal = self.storage.diagonal().copy()
+        m = len(self.storage)
+        squares = np.empty(m)
+        for start in range(0, m, _BLOCK):
+            stop = min(start + _BLOCK, m)
+            rows = moments.covariance_rows(which, start, stop)
+            squares[start:stop] = _squares_of_new_entries(rows, start)
+            upper = np.triu_indices(stop - start)
+            self.storage[start:stop, start:stop][upper] = rows[:, start:stop][upper]
+            self.storage[start:stop, stop:] = rows[:, stop:]
+        trace = self.storage.diagonal().cumsum()
+        # Participation ratio (tr C)² / tr C² of every leading block.
+        self.effective_ranks = trace**2 / np.maximum(squares.cumsum(), np.finfo(float).tiny)
+        self.storage.flat[:: m + 1] += reg
+        # Upper of C order is lower of Fortran order.
+        _, info = lapack.dpotrf(self.storage.T, lower=1, clean=0, overwrite_a=1)
+        self.root = self.storage.diagonal().copy()
+        self.storage.flat[:: m + 1] = diagonal
+        if info != 0:
+            raise ValueError(
+                f"the covariance of the {view} features is singular with reg={reg:g}: feature "
+                f"{info - 1} depends linearly on those before it. Raise reg, or use fewer features."
+            )
+        for i in range(m - 1):
+            self.storage[i, i + 1 :] /= self.root[i]
+
+    @property
+    def pivots(self) -> npt.NDArray[np.float64]:
+        """Squared diagonal of L: the variance of each feature that those before leave over."""
+        pivots: npt.NDArray[np.float64] = self.root**2
+        return pivots
+
+    def whiten_columns(self, matrix: npt.NDArray[np.float64]) -> None:
+        """Replace a C-ordered ``matrix`` of m columns by matrix·L⁻ᵀ, in place."""
+        blas.dtrsm(1.0, self.storage.T, matrix.T, side=0, lower=1, diag=1, overwrite_b=1)
+        matrix /= self.root
+
+    def whiten_rows(self, matrix: npt.NDArray[np.float64]) -> None:
+        """Replace a C-ordered ``matrix`` of m rows by L⁻¹·matrix, in place."""
+        blas.dtrsm(1.0, self.storage.T, matrix.T, side=1, lower=1, trans_a=1, diag=1, overwrite_b=1)
+        matrix /= self.root[:, None]
+
+    def unwhiten(self, directions: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Solve Lᵀ·F = directions for the leading block of L of as many rows."""
+        size = len(directions)
+        # L⁻ᵀ is upper triangular: padding with zeros solves the leading block without a copy of it.
+        padded = np.zeros((len(self.storage), directions.shape[1]), order="F")
+        padded[:size] = directions / self.root[:size, None]
+        solved = blas.dtrsm(1.0, self.storage.T, padded, lower=1, trans_a=1, diag=1, overwrite_b=1)
+        return np.ascontiguousarray(solved[:size])
+
+
+def _squares_of_new_entries(rows: npt.NDArray[np.float64], start: int) -> npt.NDArray[np.float64]:
+    """Sum of squares that each row and its mirror column add to the leading block."""
+    lower = np.tril(rows, start - 1)
+    diagonal = rows.diagonal(start)
+    squares: npt.NDArray[np.float64] = 2 * np.einsum("ij,ij->i", lower, lower) + diagonal**2
+    return squares
+
+
+class Whitened:
+    """Whitened cross-covariance D = Lx⁻¹·Cxy·Ly⁻ᵀ; its leading blocks serve every smaller m.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of two views. Its strict upper triangles become working space.
+    reg_x, reg_y : float
+        Added to the diagonals of the two covariances.
+    """
+
+    def __init__(self, moments: Moments, reg_x: float, reg_y: float) -> None:
+        self.regs = (reg_x, reg_y)
+        self.x = Factor(moments, "x", reg_x)
+        self.y = Factor(moments, "y", reg_y)
+        self.D = moments.covariance("xy")
+        self.x.whiten_rows(self.D)
+        self.y.whiten_columns(self.D)
+
+    def canonical(
+        self, m_x: int, m_y: int, k: int
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Canonical correlations and bases from the first m_x and m_y features.
+
+        Returns
+        -------
+        correlations : ndarray of shape (k,), decreasing
+        F : ndarray of shape (m_x, k)
+        G : ndarray of shape (m_y, k)
+        """
+        U, correlations, V = leading_svd(self.D[:m_x, :m_y], k)
+        return correlations, self.x.unwhiten(U), self.y.unwhiten(V)
