@@ -136,7 +136,8 @@ class Moments:
         """
         m = len(getattr(self, which)) if m is None else m
         rows = self.covariance_rows(which, 0, m)
-        return rows if which == "xy" else rows[:, :m]
+        block: npt.NDArray[np.float64] = rows if which == "xy" else rows[:, :m]
+        return block
 
     def covariance_rows(self, which: str, start: int, stop: int) -> npt.NDArray[np.float64]:
         """Rows ``start:stop`` of a covariance, so that a caller need not hold two of them.
