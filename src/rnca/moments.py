@@ -147,7 +147,7 @@ class Moments:
         self._check_rows()
         moment = getattr(self, which)
         total_x, total_y = (self._first_moments(view)[1] for view in which)
-        rows = moment[start:stop].copy()
+        rows: npt.NDArray[np.float64] = moment[start:stop].copy()
         if which != "xy":
             rows[:, start:] = moment[start:, start:stop].T
             corner = rows[:, start:stop]
