@@ -1,1 +1,16 @@
-"""Data sets: embedded and fetched, prepared to one memory-mappable form."""
+"""Data sets: embedded and fetched, prepared to one memory-mappable form.
+
+=====================  ==========================================================================
+module                 holds
+=====================  ==========================================================================
+``catalogue``          the table of datasets; ``prepare(name, destination)``
+``prepared``           the prepared form; ``load_prepared``, ``write_prepared``
+``splits``, ``views``  train, tune and test rows; lazily read, optionally standardised rows
+``audit``              counts of what leaks from training into test rows
+``sources``, ``fetch`` where the files are, and how they are had and verified
+``own``                datasets of one's own
+=====================  ==========================================================================
+
+Nothing is imported here, so that a stage that only reads prepared data does not load the
+parsers, nor depend on them.
+"""

@@ -1,0 +1,98 @@
+"""Opening what was compressed or archived, within bounds and without trusting its names."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import shutil
+import tarfile
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, BinaryIO
+
+from rnca.datasets.errors import DataError
+
+_OPENERS: dict[bytes, Callable[..., IO[Any]]] = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open}
+
+
+def read_bounded(path: Path, limit: int) -> bytes:
+    """Return a file's bytes, unpacked if it is gzip or bzip2; see `unpack_bounded`."""
+    with path.open("rb") as stream:
+        return unpack_bounded(stream, limit, str(path))
+
+
+def unpack_bounded(stream: BinaryIO, limit: int, where: str) -> bytes:
+    """Return a stream's bytes, unpacked if it is gzip or bzip2, never more than `limit`.
+
+    Parameters
+    ----------
+    stream : seekable binary stream
+        How it is packed is told from its first two bytes.
+    limit : int
+        The most bytes it may unpack to: the bound against decompression bombs.
+    where : str
+        What to call it in an error.
+    """
+    opener = _OPENERS.get(stream.read(2))
+    stream.seek(0)
+    try:
+        data: bytes = (opener(stream, "rb") if opener else stream).read(limit + 1)
+    except (EOFError, OSError, zlib.error) as error:
+        raise DataError(f"{where}: cannot be unpacked ({error}); fetch it anew") from error
+    if len(data) > limit:
+        raise DataError(f"{where}: unpacks to more than the {limit} bytes it may hold")
+    return data
+
+
+def extract(archive: Path, wanted: Mapping[str, str], directory: Path, *, limit: int) -> None:
+    """Extract some regular files of a tar archive, after checking every member on the way.
+
+    No name in the archive is ever used as a path: each wanted member is written under the name
+    given here. An archive with an absolute path, a ``..``, a link or a device anywhere is
+    refused.
+
+    Parameters
+    ----------
+    archive : Path
+        A tar file, packed or not.
+    wanted : mapping of str to str
+        From the member's name to the name it gets in `directory`.
+    directory : Path
+        Where the files go; must exist.
+    limit : int
+        The most bytes all members together may hold.
+    """
+    missing = dict(wanted)
+    total = 0
+    try:
+        with tarfile.open(archive, "r|*") as tar:
+            for member in tar:
+                _check_member(archive, member)
+                total += member.size
+                if total > limit:
+                    raise DataError(f"{archive}: holds more than the {limit} bytes it may hold")
+                if member.isreg() and member.name in missing:
+                    _write_member(tar, member, directory / missing.pop(member.name))
+    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{archive}: not a whole tar archive ({error}); fetch it anew") from error
+    if missing:
+        raise DataError(f"{archive}: lacks {sorted(missing)}")
+
+
+def _check_member(archive: Path, member: tarfile.TarInfo) -> None:
+    path = PurePosixPath(member.name)
+    if path.is_absolute() or ".." in path.parts:
+        raise DataError(f"{archive}: refused, member {member.name!r} points outside the archive")
+    if not (member.isreg() or member.isdir()):
+        raise DataError(
+            f"{archive}: refused, member {member.name!r} is a link or device, not a plain file"
+        )
+
+
+def _write_member(tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
+    source: IO[bytes] | None = tar.extractfile(member)
+    if source is None:
+        raise DataError(f"member {member.name!r} has no content")
+    with source, target.open("wb") as stream:
+        shutil.copyfileobj(source, stream)

@@ -1,0 +1,195 @@
+"""The one table of datasets: what each is called, what it holds, how it is made."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rnca.datasets import awa, cifar, embedded, mnist, own, sources, speech
+from rnca.datasets.checksums import file_sha256
+from rnca.datasets.errors import DataError
+from rnca.datasets.fetch import fetch_source
+from rnca.datasets.prepared import Content, Prepared, load_prepared, write_prepared
+from rnca.datasets.sources import Source
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One dataset.
+
+    Attributes
+    ----------
+    name, title : str
+    arrays : tuple of str
+        The arrays it carries once prepared, known before anything is fetched.
+    build : callable
+        From the fetched files (by name; empty for embedded data) to the content.
+    source : Source or None
+        What is fetched for it; None for embedded data.
+    stand_in : str or None
+        What it stands in for in the default run.
+    """
+
+    name: str
+    title: str
+    arrays: tuple[str, ...]
+    build: Callable[[Mapping[str, Path]], Content]
+    source: Source | None = None
+    stand_in: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """How it is had: "embedded" or "fetched"."""
+        return "embedded" if self.source is None else "fetched"
+
+
+def _embedded(make: Callable[[], Content]) -> Callable[[Mapping[str, Path]], Content]:
+    return lambda _files: make()
+
+
+CATALOGUE = {
+    dataset.name: dataset
+    for dataset in (
+        Dataset(
+            "digits",
+            "scikit-learn digits, left and right halves",
+            ("x", "y", "images", "labels"),
+            _embedded(embedded.digits),
+            stand_in="MNIST",
+        ),
+        Dataset(
+            "patches",
+            "colour patches of two photographs",
+            ("images", "labels"),
+            _embedded(embedded.patches),
+            stand_in="CIFAR-10",
+        ),
+        Dataset(
+            "digits-attributes",
+            "scikit-learn digits with facts about each class",
+            ("x", "labels", "attributes"),
+            _embedded(embedded.digits_attributes),
+            stand_in="Animals with Attributes",
+        ),
+        Dataset(
+            "synthetic-speech",
+            "synthetic pair of views with known correlations",
+            ("x", "y", "groups", "given_split"),
+            _embedded(embedded.synthetic_speech),
+            stand_in="XRMB",
+        ),
+        Dataset(
+            "mnist",
+            "MNIST, left and right halves",
+            ("x", "y", "images", "labels", "given_split"),
+            mnist.parse,
+            sources.MNIST,
+        ),
+        Dataset(
+            "cifar10",
+            "CIFAR-10",
+            ("images", "labels", "given_split"),
+            cifar.parse,
+            sources.CIFAR10,
+        ),
+        Dataset(
+            "awa",
+            "Animals with Attributes, SURF histograms",
+            ("x", "labels", "attributes"),
+            awa.parse,
+            sources.AWA,
+        ),
+        Dataset(
+            "xrmb",
+            "XRMB, the paper's own split",
+            ("x", "y", "given_split"),
+            lambda files: speech.parse_r_parts(list(files.values())),
+            sources.XRMB,
+        ),
+        Dataset(
+            "xrmb-full",
+            "XRMB, the full TTIC set",
+            ("x", "y", "labels", "groups", "given_split"),
+            lambda files: speech.parse_mat_pair(*files.values()),
+            sources.XRMB_FULL,
+        ),
+        Dataset(
+            "mocha",
+            "MOCHA-TIMIT, speaker fsew0",
+            ("x", "y", "labels", "groups", "given_split"),
+            lambda files: speech.parse_mat_pair(*files.values()),
+            sources.MOCHA,
+            stand_in="XRMB",
+        ),
+    )
+}
+
+
+def dataset(name: str) -> Dataset:
+    """Return the entry of that name, or raise DataError with the names there are."""
+    if name not in CATALOGUE:
+        raise DataError(f"unknown dataset {name!r}: known are {', '.join(CATALOGUE)}")
+    return CATALOGUE[name]
+
+
+def prepare(
+    name: str,
+    destination: str | os.PathLike[str],
+    *,
+    entry: Mapping[str, Any] | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    checksums: Mapping[str, str] | None = None,
+) -> Prepared:
+    """Fetch what is needed, parse it, and write it in prepared form.
+
+    Parameters
+    ----------
+    name : str
+        A name of the catalogue, or any other name if `entry` is given.
+    destination : path
+        The directory to be made.
+    entry : mapping, optional
+        A dataset of your own; see `rnca.datasets.own`.
+    cache : path, optional
+        Where fetched files are kept; by default RNCA_CACHE, else ``data/cache``.
+    checksums : mapping of str to str, optional
+        sha256 of files for which the source publishes none, by file name.
+
+    Returns
+    -------
+    Prepared
+        The dataset, opened.
+    """
+    if entry is not None:
+        content, meta = own.read(name, entry), {"name": name, "kind": "own"}
+    else:
+        content, meta = _from_catalogue(dataset(name), cache, checksums)
+    write_prepared(destination, content.arrays, {**content.meta, **meta})
+    return load_prepared(destination)
+
+
+def _from_catalogue(
+    entry: Dataset,
+    cache: str | os.PathLike[str] | None,
+    checksums: Mapping[str, str] | None,
+) -> tuple[Content, dict[str, Any]]:
+    meta: dict[str, Any] = {
+        "name": entry.name,
+        "kind": entry.kind,
+        "title": entry.title,
+        "stand_in": entry.stand_in,
+    }
+    if entry.source is None:
+        return entry.build({}), meta
+    files = fetch_source(entry.source, cache, checksums=checksums)
+    meta |= {
+        "licence": entry.source.licence,
+        "citation": entry.source.citation,
+        "homepage": entry.source.homepage,
+        "notes": list(entry.source.notes),
+        "sources": [{"file": name, "sha256": file_sha256(path)} for name, path in files.items()],
+    }
+    return entry.build(files), meta

@@ -1,0 +1,237 @@
+"""Datasets that need no network: what scikit-learn carries, and one that is drawn.
+
+They have the shapes of the paper's datasets at a size that runs in seconds, and stand in for
+them in the default run. Numbers from them say nothing about the paper's.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erf, roots_hermitenorm
+from scipy.stats import norm
+from sklearn.datasets import load_digits, load_sample_images
+
+from rnca.datasets.prepared import Content
+
+DIGITS_CITATION = (
+    "E. Alpaydin and C. Kaynak, Optical Recognition of Handwritten Digits, UCI Machine Learning "
+    "Repository, 1998, doi:10.24432/C50P49; as distributed with scikit-learn"
+)
+DIGITS_LICENCE = "CC BY 4.0"
+
+# One row per attribute, one column per digit 0-9. The first seven are the segments of a
+# seven-segment display (a on top, clockwise to f, g in the middle); the others are facts about
+# how the digit is usually written.
+ATTRIBUTES = {
+    "segment a": (1, 0, 1, 1, 0, 1, 1, 1, 1, 1),
+    "segment b": (1, 1, 1, 1, 1, 0, 0, 1, 1, 1),
+    "segment c": (1, 1, 0, 1, 1, 1, 1, 1, 1, 1),
+    "segment d": (1, 0, 1, 1, 0, 1, 1, 0, 1, 1),
+    "segment e": (1, 0, 1, 0, 0, 0, 1, 0, 1, 0),
+    "segment f": (1, 0, 0, 0, 1, 1, 1, 0, 1, 1),
+    "segment g": (0, 0, 1, 1, 1, 1, 1, 0, 1, 1),
+    "has a hole": (1, 0, 0, 0, 0, 0, 1, 0, 1, 1),
+    "has two holes": (0, 0, 0, 0, 0, 0, 0, 0, 1, 0),
+    "hole in the upper half": (0, 0, 0, 0, 0, 0, 0, 0, 1, 1),
+    "hole in the lower half": (0, 0, 0, 0, 0, 0, 1, 0, 1, 0),
+    "curved stroke": (1, 0, 1, 1, 0, 1, 1, 0, 1, 1),
+    "straight strokes only": (0, 1, 0, 0, 1, 0, 0, 1, 0, 0),
+    "horizontal stroke": (0, 0, 1, 0, 1, 1, 0, 1, 0, 0),
+    "slanted stroke": (0, 0, 1, 0, 1, 0, 0, 1, 0, 0),
+    "sharp corner": (0, 0, 1, 0, 1, 1, 0, 1, 0, 0),
+    "open to the left": (0, 0, 1, 1, 0, 1, 0, 1, 0, 1),
+    "open to the right": (0, 0, 1, 0, 0, 1, 1, 0, 0, 0),
+    "mirror image left to right": (1, 1, 0, 0, 0, 0, 0, 0, 1, 0),
+    "mirror image top to bottom": (1, 1, 0, 1, 0, 0, 0, 0, 1, 0),
+    "two strokes of the pen": (0, 0, 0, 0, 1, 1, 0, 0, 0, 0),
+}
+
+PATCH_SIZE = 8
+
+ACOUSTIC_COLUMNS = 273
+ARTICULATORY_COLUMNS = 112
+LATENT_CORRELATIONS = (0.98, 0.944, 0.908, 0.872, 0.836, 0.8)
+NOISE = 0.02
+SPEECH_SEED = 20140621
+SPEECH_GROUPS = 100
+
+
+def digits() -> Content:
+    """Return scikit-learn's 1797 handwritten digits of 8 × 8 pixels, values 0 to 16.
+
+    Returns
+    -------
+    Content
+        ``x`` and ``y`` (1797 × 32, the left and the right half), ``images``, ``labels``.
+    """
+    images, labels = _digit_images()
+    left, right = halves(images)
+    arrays = {"x": left, "y": right, "images": images, "labels": labels}
+    return Content(arrays, {"citation": DIGITS_CITATION, "licence": DIGITS_LICENCE})
+
+
+def digits_attributes() -> Content:
+    """Return the digits with facts about each class, in the shape of Animals with Attributes.
+
+    Returns
+    -------
+    Content
+        ``x`` (1797 × 64), ``labels``, ``attributes`` (10 × 21, uint8); the names of classes
+        and attributes in meta.
+    """
+    images, labels = _digit_images()
+    attributes = np.array(list(ATTRIBUTES.values()), dtype=np.uint8).T
+    arrays = {"x": images.reshape(len(images), -1), "labels": labels, "attributes": attributes}
+    meta = {
+        "citation": DIGITS_CITATION,
+        "licence": DIGITS_LICENCE,
+        "class_names": [str(digit) for digit in range(10)],
+        "attribute_names": list(ATTRIBUTES),
+    }
+    return Content(arrays, meta)
+
+
+def patches() -> Content:
+    """Return every 8 × 8 colour patch of a grid over scikit-learn's two sample photographs.
+
+    Returns
+    -------
+    Content
+        ``images`` (8480 × 8 × 8 × 3) and ``labels`` (0 and 1, the photograph).
+    """
+    photographs = load_sample_images()
+    cut = [_grid(np.asarray(photo, dtype=np.uint8)) for photo in photographs.images]
+    labels = np.repeat(np.arange(len(cut), dtype=np.uint8), [len(part) for part in cut])
+    meta = {
+        "citation": "china.jpg by Jeffrey Hamilton and flower.jpg by Brian Dewey, "
+        "as distributed with scikit-learn",
+        "licence": "CC BY 2.0",
+        "class_names": [str(name).split("/")[-1] for name in photographs.filenames],
+        "notes": ["neighbouring patches of one photograph resemble each other"],
+    }
+    return Content({"images": np.concatenate(cut), "labels": labels}, meta)
+
+
+def synthetic_speech(n_rows: int = 5000) -> Content:
+    r"""Draw two views of 273 and 112 columns whose canonical correlations are known.
+
+    For k = 1 … 6 let (u_k, v_k) be a standard normal pair of correlation ρ_k =
+    ``LATENT_CORRELATIONS[k]``, independent over k. The views are
+
+        x = P [u_1 … u_6, noise],    y = Q [sin θ_1 … sin θ_6, cos θ_1 … cos θ_6, noise],
+        θ_k = π·erf(v_k/√2),
+
+    with fixed orthogonal P, Q and independent normal noise of standard deviation 0.02 in the
+    remaining 267 and 100 coordinates. So θ_k is uniform on (−π, π).
+
+    *Nonlinear.* x is a one-to-one function of (u, noise) and y, almost surely, of (v, noise);
+    the two noises are independent of everything. Square-integrable functions of a normal pair
+    are paired by the Hermite polynomials: E[h_j(u_k)·h_i(v_k)] = δ_ij·ρ_k^j (Mehler). Products
+    over k are an orthonormal basis of the functions of u and of v, so the canonical
+    correlations over *all* functions of x and of y are the numbers ∏_k ρ_k^(j_k), with
+    (j_1 … j_6) ≠ 0, sorted; the functions that involve noise have correlation 0. The 112
+    largest are in meta as ``population_correlations``: what RCCA tends to.
+
+    *Linear.* cos θ_k is even in v_k, hence uncorrelated with u; sin θ_k has variance 1/2 and
+    covariance ρ_k·E[v·sin θ(v)] with u_k. So linear CCA has the six correlations c·ρ_k,
+    c = √2·E[v·sin θ(v)] ≈ 0.656, and no others: ``population_linear_correlations``.
+
+    Parameters
+    ----------
+    n_rows : int, default=5000
+        Drawn independently, so more rows only estimate the same numbers better.
+
+    Returns
+    -------
+    Content
+        ``x``, ``y`` (float32), ``groups`` (100 of them, in turn; they carry no information) and
+        ``given_split``: the first 3/5 of the rows to train, then 1/5 to tune, 1/5 to test.
+    """
+    rho = np.array(LATENT_CORRELATIONS)
+    mixing, drawing = np.random.SeedSequence(SPEECH_SEED).spawn(2)
+    rng = np.random.default_rng(drawing)
+    u = rng.standard_normal((n_rows, len(rho)))
+    v = rho * u + np.sqrt(1 - rho**2) * rng.standard_normal(u.shape)
+    theta = np.pi * erf(v / np.sqrt(2))
+    P, Q = speech_mixing(mixing)
+    x = _with_noise(u, ACOUSTIC_COLUMNS, rng) @ P.T
+    y = _with_noise(np.hstack([np.sin(theta), np.cos(theta)]), ARTICULATORY_COLUMNS, rng) @ Q.T
+    row = np.arange(n_rows)
+    arrays: dict[str, NDArray[Any]] = {
+        "x": x.astype(np.float32),
+        "y": y.astype(np.float32),
+        "groups": (row % SPEECH_GROUPS).astype(np.int32),
+        "given_split": np.searchsorted([0.6, 0.8], row / n_rows, side="right").astype(np.int8),
+    }
+    meta = {
+        "citation": "drawn by rnca.datasets.embedded.synthetic_speech",
+        "licence": "CC0",
+        "population_correlations": largest_products(rho, ARTICULATORY_COLUMNS),
+        "population_linear_correlations": (_linear_factor() * rho).tolist(),
+        "notes": ["drawn, not recorded: its canonical correlations are known exactly"],
+    }
+    return Content(arrays, meta)
+
+
+def speech_mixing(
+    seed: np.random.SeedSequence,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the two orthogonal matrices (273 × 273 and 112 × 112) of the synthetic views."""
+    rng = np.random.default_rng(seed)
+    P, Q = (
+        np.linalg.qr(rng.standard_normal((columns, columns)))[0]
+        for columns in (ACOUSTIC_COLUMNS, ARTICULATORY_COLUMNS)
+    )
+    return P, Q
+
+
+def halves(images: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Cut pictures (n × h × w) into left and right halves, each n × (h·w/2)."""
+    middle = images.shape[2] // 2
+    left, right = images[:, :, :middle], images[:, :, middle:]
+    return left.reshape(len(images), -1), right.reshape(len(images), -1)
+
+
+def largest_products(rho: NDArray[np.float64], count: int) -> list[float]:
+    """Return the `count` largest products of powers of `rho` (not all powers zero), sorted."""
+    found: list[float] = []
+    # Each product is reached once, by multiplying in factors of non-decreasing index only.
+    heap = [(-float(value), index) for index, value in enumerate(rho)]
+    heapq.heapify(heap)
+    while len(found) < count:
+        value, last = heapq.heappop(heap)
+        found.append(-value)
+        for index in range(last, len(rho)):
+            heapq.heappush(heap, (value * float(rho[index]), index))
+    return found
+
+
+def _linear_factor() -> float:
+    # E[v·sin θ(v)] = 2π·E[cos θ(v)·φ(v)] by Stein's lemma; the integrand is smooth.
+    nodes, weights = roots_hermitenorm(200)
+    theta = np.pi * erf(nodes / np.sqrt(2))
+    stein = 2 * np.pi * norm.pdf(nodes) * np.cos(theta)
+    return float(np.sqrt(2) * (weights @ stein) / weights.sum())
+
+
+def _with_noise(
+    signal: NDArray[np.float64], columns: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    noise = NOISE * rng.standard_normal((len(signal), columns - signal.shape[1]))
+    return np.hstack([signal, noise])
+
+
+def _digit_images() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    bunch = load_digits()
+    return bunch.images.astype(np.uint8), bunch.target.astype(np.uint8)
+
+
+def _grid(photo: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    rows, columns = (length // PATCH_SIZE for length in photo.shape[:2])
+    cropped = photo[: rows * PATCH_SIZE, : columns * PATCH_SIZE]
+    tiles = cropped.reshape(rows, PATCH_SIZE, columns, PATCH_SIZE, 3).swapaxes(1, 2)
+    return tiles.reshape(-1, PATCH_SIZE, PATCH_SIZE, 3)

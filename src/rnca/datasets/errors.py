@@ -1,0 +1,9 @@
+"""Errors of the data layer. Their message says what is wrong, where, and what to do."""
+
+
+class DataError(ValueError):
+    """A file or an array does not hold what its dataset promises."""
+
+
+class FetchError(RuntimeError):
+    """No source yielded a file with the right checksum; the message names every source tried."""
