@@ -71,7 +71,7 @@ def _module(place: Path) -> Path:
 def _source_hash(path: Path) -> bytes:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            if ast.get_docstring(node, clean=False) is not None:
-                del node.body[0]
+        documented = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        if documented and ast.get_docstring(node, clean=False) is not None:
+            del node.body[0]
     return hashlib.sha256(ast.dump(tree).encode()).digest()

@@ -51,8 +51,10 @@ default="fourier"
     Attributes
     ----------
     correlations_ : ndarray of shape (n_components,)
-        Singular values of the whitened cross-covariance, decreasing: the training correlations,
-        shrunk by ``reg``.
+        Singular values of the whitened cross-covariance, decreasing. With ``reg`` > 0 they are
+        regularised: smaller than the correlations seen on the training rows.
+    training_correlations_ : ndarray of shape (n_components,)
+        Correlation of each pair of canonical variables on the training rows.
     map_x_, map_y_ : FeatureMap
         The fitted feature maps.
     mean_x_, mean_y_ : ndarray of shape (m,)
@@ -280,6 +282,7 @@ default="fourier"
             )
         signs = np.sign(F[np.abs(F).argmax(axis=0), np.arange(k)])
         self.correlations_, self.F_, self.G_ = correlations, F * signs, G * signs
+        self.training_correlations_ = _training_correlations(self, *whitened.regs)
         self.mean_x_, self.mean_y_ = moments.mean("x")[:m_x], moments.mean("y")[:m_y]
         self.conditioning_ = {
             f"{what}_{view}": float(value)
@@ -322,3 +325,14 @@ default="fourier"
     @property
     def _n_features_out(self) -> int:
         return int(self.F_.shape[1])
+
+
+def _training_correlations(model: RCCA, reg_x: float, reg_y: float) -> npt.NDArray[np.float64]:
+    """Undo the shrinkage: FᵀCxxF = I − reg·FᵀF is the canonical variables' true variance."""
+    variance_x = 1.0 - reg_x * np.einsum("ij,ij->j", model.F_, model.F_)
+    variance_y = 1.0 - reg_y * np.einsum("ij,ij->j", model.G_, model.G_)
+    # A variable that lies in the null space up to rounding has no variance to speak of.
+    defined = (variance_x > _ROUNDING) & (variance_y > _ROUNDING)
+    norm = np.sqrt(np.where(defined, variance_x * variance_y, 1.0))
+    correlations: npt.NDArray[np.float64] = np.where(defined, model.correlations_ / norm, 0.0)
+    return correlations

@@ -97,17 +97,18 @@ class FeatureMapping:
     def _fingerprint(self) -> str:
         return "-".join(fitted.fingerprint() for fitted in self._maps)
 
-    def _empty_moments(self) -> Moments:
+    def empty_moments(self) -> Moments:
+        """Return moments of no rows yet, for the drawn maps: what shards are merged into."""
         sizes = [fitted.n_features_out for fitted in self._maps]
         return Moments(*sizes, features=self._fingerprint())
 
     def _moments_of_rows(self, views: Sequence[View], start: int, stop: int | None) -> Moments:
-        moments = self._empty_moments()
+        moments = self.empty_moments()
         self._add_rows(moments, views, start, len(views[0]) if stop is None else stop)
         return moments
 
     def _moments_of_stream(self, stream: Iterable[tuple[FloatArray, ...]]) -> Moments:
-        moments = self._empty_moments()
+        moments = self.empty_moments()
         for parts in stream:
             views = [View(part, name) for part, name in zip(parts, "XY", strict=False)]
             self._add_rows(moments, views, 0, len(views[0]))

@@ -2,13 +2,13 @@
 
 import os
 import zipfile
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import blas
 
+from rnca.files import replacing
 from rnca.rows import FloatArray
 
 _FORMAT = 1
@@ -159,18 +159,10 @@ class Moments:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to an npz file, under a temporary name until it is complete."""
-        path = Path(path)
-        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
         arrays = {name: getattr(self, name) for name in self._array_names()}
         header = np.array([_FORMAT, self.n, self.m_x, self.m_y or 0], dtype=np.int64)
-        try:
-            with open(partial, "wb") as file:
-                np.savez(file, header=header, features=np.array(self.features), **arrays)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        with replacing(path) as partial, partial.open("wb") as file:
+            np.savez(file, header=header, features=np.array(self.features), **arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, features: str | None = None) -> Self:

@@ -94,22 +94,22 @@ class Prepared:
     @property
     def x(self) -> NDArray[Any]:
         """The first view, or the features of privileged data."""
-        return self._need("x")
+        return self.need("x")
 
     @property
     def y(self) -> NDArray[Any]:
         """The second view."""
-        return self._need("y")
+        return self.need("y")
 
     @property
     def images(self) -> NDArray[Any]:
         """The pictures."""
-        return self._need("images")
+        return self.need("images")
 
     @property
     def attributes(self) -> NDArray[Any]:
         """The privileged facts about each class."""
-        return self._need("attributes")
+        return self.need("attributes")
 
     @property
     def labels(self) -> NDArray[Any] | None:
@@ -126,7 +126,8 @@ class Prepared:
         """The source's own split, if it has one: 0 = train, 1 = tune, 2 = test."""
         return self.arrays.get("given_split")
 
-    def _need(self, name: str) -> NDArray[Any]:
+    def need(self, name: str) -> NDArray[Any]:
+        """Return an array by name, or raise DataError with the names there are."""
         if name not in self.arrays:
             raise DataError(
                 f"dataset {self.name!r} has no array {name!r}, only {sorted(self.arrays)}: "

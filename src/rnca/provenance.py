@@ -1,0 +1,85 @@
+"""CSV results, each with a record of what made it."""
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from threadpoolctl import threadpool_info
+
+from rnca.files import replacing
+
+_PACKAGES = ("rnca", "numpy", "scipy", "scikit-learn", "pandas")
+
+
+def write_csv(
+    path: str | os.PathLike[str], frame: pd.DataFrame, made_by: Mapping[str, Any]
+) -> None:
+    """Write a frame at full precision, and ``<name>.meta.json`` beside it.
+
+    Parameters
+    ----------
+    path : path
+        Ends in .csv.
+    frame : DataFrame
+    made_by : mapping
+        Seed, settings and whatever else made the numbers; must be writable as JSON.
+    """
+    with replacing(Path(path).with_suffix(".meta.json")) as partial:
+        record = {"made_by": dict(made_by), "environment": environment()}
+        partial.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    with replacing(path) as partial:
+        frame.to_csv(partial, index=False, lineterminator="\n")
+
+
+@cache
+def environment() -> dict[str, Any]:
+    """Record versions, BLAS, machine and commit."""
+    return {
+        "python": platform.python_version(),
+        "packages": {name: version(name) for name in _PACKAGES},
+        "blas": sorted(
+            {
+                f"{pool['internal_api']} {pool['version']}"
+                for pool in threadpool_info()
+                if pool["user_api"] == "blas"
+            }
+        ),
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "commit": _commit(),
+    }
+
+
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.is_file():
+        for line in cpuinfo.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor()
+
+
+def _commit() -> str | None:
+    """Commit of the code, with ``+changes`` if the tree differs from it; None outside git."""
+    place = Path(__file__).parent
+    try:
+        head, status = (
+            subprocess.run(
+                ["git", *arguments], cwd=place, capture_output=True, text=True, check=True
+            ).stdout
+            for arguments in (
+                ("rev-parse", "HEAD"),
+                ("status", "--porcelain", "--untracked-files=no"),
+            )
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return head.strip() + ("+changes" if status else "")

@@ -1,0 +1,1 @@
+"""Tables and figures, made from the CSVs of the stages and nothing else."""

@@ -1,0 +1,35 @@
+"""What every script does around its own few lines: threads, log, and errors worth reading."""
+
+import shlex
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+
+@contextmanager
+def job(snakemake: Any) -> Iterator[None]:
+    """Run a script's body with the rule's threads.
+
+    An uncaught error goes to the rule's log in full; the screen gets the cause, the log, and the
+    command that runs this job alone.
+    """
+    log = Path(snakemake.log[0])
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("", encoding="utf-8")
+    try:
+        with threadpool_limits(snakemake.threads):
+            yield
+    except Exception as error:
+        log.write_text(traceback.format_exc(), encoding="utf-8")
+        print(
+            f"\n{snakemake.rule} failed: {type(error).__name__}: {error}\n"
+            f"  log:        {log}\n"
+            f"  this alone: snakemake {shlex.quote(str(snakemake.output[0]))}\n",
+            file=sys.stderr,
+        )
+        sys.exit(1)

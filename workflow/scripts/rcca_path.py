@@ -1,0 +1,17 @@
+"""Fit RCCA at every m from one pass, evaluate on test rows, write tidy CSVs."""
+
+from job import job
+
+from rnca.datasets.prepared import load_prepared
+from rnca.provenance import write_csv
+from rnca.stages.rcca import Experiment, fit_path
+
+with job(snakemake):
+    data = load_prepared(snakemake.input.data, verify=True)
+    experiment = Experiment(**snakemake.params.experiment)
+    outcome = fit_path(experiment, data, snakemake.input.get("shards", []))
+    made_by = {"experiment": snakemake.params.experiment, "data": data.meta}
+    write_csv(snakemake.output.sums, outcome.sums, made_by)
+    write_csv(snakemake.output.components, outcome.components, made_by)
+    write_csv(snakemake.output.timings, outcome.timings, made_by)
+    outcome.split.save(snakemake.output.split)
