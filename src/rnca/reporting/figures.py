@@ -47,13 +47,14 @@ def rcca_figure(summary: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """
     names = list(dict.fromkeys(summary["experiment"]))
     with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=(3.4 * len(names), 2.9), layout="constrained")
+        figure = Figure(figsize=(3.4 * len(names), 3.1), layout="constrained")
         for axes, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
             _rcca_panel(axes, summary[summary["experiment"] == name])
             axes.set_title(titles[name])
             axes.set_xlabel("number of random features $m_x = m_y$")
         figure.axes[0].set_ylabel("sum of test correlations")
-        figure.axes[0].legend(loc="lower right")
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
     return figure
 
 
