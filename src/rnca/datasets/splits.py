@@ -74,7 +74,8 @@ class Split:
     def load(cls, path: str | os.PathLike[str], *, n_rows: int | None = None) -> Split:
         """Read what `save` wrote, and check it; `n_rows`, if given, must be the dataset's."""
         try:
-            with np.load(path, allow_pickle=False) as stored:
+            # Opened here, since numpy forgets to close a file that is not a whole archive.
+            with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
                 train, tune, test = (stored[part] for part in PARTS)
                 split = cls(train, tune, test, int(stored["n_rows"]))
         except (KeyError, ValueError, OSError, EOFError, TypeError, zipfile.BadZipFile) as error:
