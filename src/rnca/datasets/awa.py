@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import pickletools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ CLASSES = 50
 ATTRIBUTES = 85
 IMAGES = 30_475
 _LIMIT = 1 << 26
+_MEMO = {"PUT", "BINPUT", "LONG_BINPUT"}
+_MEMO_LIMIT = 1000
 _FLOATS = {("f8", "<"), ("f8", ">"), ("f8", "=")}
 
 
@@ -62,6 +65,7 @@ def read_pickled_array(path: Path) -> NDArray[np.float64]:
     """Read a pickle that holds one float64 array, bzip2'd or not, running nothing."""
     data = read_bounded(path, _LIMIT)
     try:
+        _check_memo(data)
         found = _ArrayUnpickler(io.BytesIO(data), encoding="latin1").load()
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
@@ -163,6 +167,13 @@ _ADMITTED: dict[tuple[str, str], object] = {
     ("numpy", "dtype"): _MakeType(),
     ("_codecs", "encode"): _Encode(),
 }
+
+
+def _check_memo(data: bytes) -> None:
+    # The unpickler reserves memory up to the largest memo index, which a few bytes can set.
+    for opcode, argument, _ in pickletools.genops(data):
+        if opcode.name in _MEMO and isinstance(argument, int) and argument > _MEMO_LIMIT:
+            raise DataError(f"refused: memo index {argument}, an array needs a few dozen at most")
 
 
 class _ArrayUnpickler(pickle.Unpickler):

@@ -15,6 +15,7 @@ from scipy.special import erf, roots_hermitenorm
 from scipy.stats import norm
 from sklearn.datasets import load_digits, load_sample_images
 
+from rnca.datasets.mnist import halves
 from rnca.datasets.prepared import Content
 
 DIGITS_CITATION = (
@@ -187,13 +188,6 @@ def speech_mixing(
         for columns in (ACOUSTIC_COLUMNS, ARTICULATORY_COLUMNS)
     )
     return P, Q
-
-
-def halves(images: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Cut pictures (n × h × w) into left and right halves, each n × (h·w/2)."""
-    middle = images.shape[2] // 2
-    left, right = images[:, :, :middle], images[:, :, middle:]
-    return left.reshape(len(images), -1), right.reshape(len(images), -1)
 
 
 def largest_products(rho: NDArray[np.float64], count: int) -> list[float]:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnca.datasets.archives import extract, read_bounded
-from rnca.datasets.embedded import halves
 from rnca.datasets.errors import DataError
 from rnca.datasets.prepared import Content
 
@@ -63,6 +62,13 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
     if len(data) != expected:
         raise DataError(f"{path}: {len(data)} bytes, but its header {shape} means {expected}")
     return np.frombuffer(data, dtype=np.uint8, offset=header).reshape(shape)
+
+
+def halves(images: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Cut pictures (n × h × w) into left and right halves, each n × (h·w/2)."""
+    middle = images.shape[2] // 2
+    left, right = images[:, :, :middle], images[:, :, middle:]
+    return left.reshape(len(images), -1), right.reshape(len(images), -1)
 
 
 def unpack_npm(archive: Path, directory: Path) -> None:

@@ -162,16 +162,11 @@ def write_prepared(
     partial = final.with_name(f".{final.name}.partial")
     with FileLock(final.with_name(f".{final.name}.lock")):
         shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir()
-        record = {name: _save(partial, name, array) for name, array in checked.items()}
-        text = json.dumps(
-            {"format": FORMAT, **META_DEFAULTS, **meta, "arrays": record},
-            indent=1,
-            ensure_ascii=False,
-            allow_nan=False,
-        )
-        (partial / "meta.json").write_text(text + "\n", encoding="utf-8")
-        _replace_directory(partial, final)
+        try:
+            _write_directory(partial, checked, meta)
+            _replace_directory(partial, final)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
 
 
 def load_prepared(path: str | os.PathLike[str], *, verify: bool = False) -> Prepared:
@@ -277,6 +272,20 @@ def content_sha256(array: NDArray[Any]) -> str:
     for _, block in row_blocks(array):
         digest.update(np.ascontiguousarray(block).data)
     return digest.hexdigest()
+
+
+def _write_directory(
+    directory: Path, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]
+) -> None:
+    directory.mkdir()
+    record = {name: _save(directory, name, array) for name, array in arrays.items()}
+    text = json.dumps(
+        {"format": FORMAT, **META_DEFAULTS, **meta, "arrays": record},
+        indent=1,
+        ensure_ascii=False,
+        allow_nan=False,
+    )
+    (directory / "meta.json").write_text(text + "\n", encoding="utf-8")
 
 
 def _save(directory: Path, name: str, array: NDArray[Any]) -> dict[str, Any]:

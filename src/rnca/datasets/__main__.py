@@ -1,0 +1,151 @@
+"""``python -m rnca.datasets``: list, fetch and prepare datasets, and check your own."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rnca.datasets import own
+from rnca.datasets.catalogue import CATALOGUE, Dataset, dataset, prepare
+from rnca.datasets.errors import DataError, FetchError
+from rnca.datasets.fetch import default_cache, fetch_source, in_mirror, is_cached
+
+_SUFFIXES = {".npz": "npz", ".npy": "npy", ".csv": "csv", ".mat": "mat"}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except (DataError, FetchError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def availability(entry: Dataset, cache: Path) -> str:
+    """Say, without touching the network, where a dataset would come from."""
+    if entry.source is None:
+        return "embedded"
+    files = entry.source.files.values()
+    if all(is_cached(file, cache) for file in files):
+        return "in the cache"
+    if all(is_cached(file, cache) or in_mirror(file) for file in files):
+        return "in the mirror"
+    if any(file.checksum is None for file in files):
+        return "needs a checksum from you"
+    if not any(form.origins for file in files for form in file.forms()):
+        return "only by hand or mirror"
+    return "from the network, untried"
+
+
+def _list(options: argparse.Namespace) -> None:
+    cache = options.cache or default_cache()
+    rows = [("name", "to fetch", "to be had", "what it is")]
+    for entry in CATALOGUE.values():
+        if entry.source is None:
+            size = "-"
+        else:
+            size = f"{entry.source.size / 1e6:.0f} MB" if entry.source.size else "unknown"
+        rows.append((entry.name, size, availability(entry, cache), entry.title))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join(cells).rstrip())
+
+
+def _fetch(options: argparse.Namespace) -> None:
+    entry = dataset(options.name)
+    if entry.source is None:
+        print(f"{entry.name} is embedded: nothing to fetch")
+        return
+    files = fetch_source(entry.source, options.cache, checksums=dict(options.checksum))
+    for name, path in files.items():
+        print(f"{name}: {path}")
+
+
+def _prepare(options: argparse.Namespace) -> None:
+    made = prepare(
+        options.name,
+        options.destination,
+        cache=options.cache,
+        checksums=dict(options.checksum),
+    )
+    for name, array in made.arrays.items():
+        print(f"{name}: {' × '.join(map(str, array.shape))} {array.dtype}")
+
+
+def _check(options: argparse.Namespace) -> None:
+    entry: dict[str, Any] = {"kind": options.kind or _kind(options.x)}
+    for key in ("x", "y", "split", "groups"):
+        file = getattr(options, key)
+        if file is not None:
+            array = getattr(options, f"{key}_array")
+            entry[key] = {"file": file, "array": array} if array else file
+    content = own.read(options.name, entry)
+    shapes = {name: array.shape for name, array in content.arrays.items()}
+    print(f"# valid: {shapes}\n" + yaml.safe_dump({options.name: entry}, sort_keys=False), end="")
+
+
+def _kind(file: str) -> str:
+    suffix = Path(file).suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise DataError(f"{file}: ends in {suffix!r}, known are {sorted(_SUFFIXES)}; give --kind")
+    return _SUFFIXES[suffix]
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, found, digest = text.partition("=")
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} must be FILE=SHA256")
+    return name, digest
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m rnca.datasets", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="command")
+    fetching = argparse.ArgumentParser(add_help=False)
+    fetching.add_argument("--cache", type=Path, help="default: RNCA_CACHE, else data/cache")
+    checksums = argparse.ArgumentParser(add_help=False)
+    checksums.add_argument(
+        "--checksum",
+        type=_pair,
+        action="append",
+        default=[],
+        metavar="FILE=SHA256",
+        help="accept a file for which the source publishes no checksum",
+    )
+
+    listing = commands.add_parser("list", parents=[fetching], help="what each dataset needs")
+    listing.set_defaults(run=_list)
+    fetch = commands.add_parser("fetch", parents=[fetching, checksums], help="fill the cache")
+    fetch.add_argument("name")
+    fetch.set_defaults(run=_fetch)
+    make = commands.add_parser("prepare", parents=[fetching, checksums], help="fetch and prepare")
+    make.add_argument("name")
+    make.add_argument("destination", type=Path)
+    make.set_defaults(run=_prepare)
+    _add_check(commands.add_parser("check", help="validate two files, print their config entry"))
+    return parser
+
+
+def _add_check(check: argparse.ArgumentParser) -> None:
+    check.add_argument("x", metavar="X-FILE")
+    check.add_argument("y", metavar="Y-FILE")
+    check.add_argument("--name", default="mydata")
+    check.add_argument("--kind", choices=own.KINDS, help="default: by the ending of X-FILE")
+    for key in ("split", "groups"):
+        check.add_argument(f"--{key}", metavar="FILE")
+    for key in ("x", "y", "split", "groups"):
+        check.add_argument(f"--{key}-array", metavar="NAME", help="where a file holds several")
+    check.set_defaults(run=_check)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""The leak audit: what test and tuning rows have in common with training rows.
+
+Two ways of leaking are counted: a row that stands in both parts, and, for windowed speech, a
+row one of whose frames also stands in a window of the other part. Either lets a method that
+remembers look better than it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnca.datasets.splits import Split
+
+FRAME_COLUMNS = 39
+_CHUNK = 2048
+
+
+def leak_audit(
+    split: Split,
+    x: NDArray[Any],
+    y: NDArray[Any] | None = None,
+    *,
+    frame_columns: int | None = None,
+) -> list[dict[str, Any]]:
+    """Count the rows of tune and of test that training rows give away.
+
+    Parameters
+    ----------
+    split : Split
+    x : array of shape (n, ...)
+        The first view, or pictures.
+    y : array of shape (n, ...), optional
+        The second view.
+    frame_columns : int, optional
+        For windowed data: how many columns of `x` make one frame (39 for the speech sets). A
+        row then also counts if one of its frames equals a frame of a training row.
+
+    Returns
+    -------
+    list of dict
+        One per part and kind of leak, with keys ``part``, ``kind`` ("duplicate in x",
+        "duplicate in y", "duplicate in both", "shared frame"), ``rows``, ``of``, ``share``.
+        Ready for ``pandas.DataFrame``.
+    """
+    keys = {"duplicate in x": row_keys(x)[:, None]}
+    if y is not None:
+        keys["duplicate in y"] = row_keys(y)[:, None]
+        both = np.column_stack([keys["duplicate in x"], keys["duplicate in y"]])
+        keys["duplicate in both"] = row_keys(both)[:, None]
+    if frame_columns is not None:
+        keys["shared frame"] = frame_keys(x, frame_columns)
+    found = []
+    for part in ("tune", "test"):
+        rows = getattr(split, part)
+        for kind, key in keys.items():
+            leaked = int(np.isin(key[rows], key[split.train]).any(axis=1).sum())
+            share = leaked / len(rows) if len(rows) else 0.0
+            found.append(
+                {"part": part, "kind": kind, "rows": leaked, "of": len(rows), "share": share}
+            )
+    return found
+
+
+def row_keys(array: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return a 64-bit key per row: equal rows have equal keys, others all but surely not."""
+    keys = np.empty(len(array), dtype=np.uint64)
+    for start in range(0, len(array), _CHUNK):
+        block = np.asarray(array[start : start + _CHUNK])
+        if block.dtype.kind == "f":
+            block = block + 0.0  # −0.0 equals 0.0 but has other bytes
+        flat = np.ascontiguousarray(block).reshape(len(block), -1)
+        digests = b"".join(hashlib.blake2b(row.data, digest_size=8).digest() for row in flat)
+        keys[start : start + len(block)] = np.frombuffer(digests, dtype="<u8")
+    return keys
+
+
+def frame_keys(array: NDArray[Any], frame_columns: int) -> NDArray[np.uint64]:
+    """Return the keys of each row's frames, of shape (rows, frames)."""
+    rows, columns = array.shape
+    if columns % frame_columns:
+        raise ValueError(f"{columns} columns are not whole frames of {frame_columns}")
+    frames = columns // frame_columns
+    keys = np.empty((rows, frames), dtype=np.uint64)
+    for frame in range(frames):
+        keys[:, frame] = row_keys(array[:, frame * frame_columns : (frame + 1) * frame_columns])
+    return keys

@@ -1,0 +1,226 @@
+"""Train, tune and test rows: drawn once from a seed, disjoint by construction, kept as indices."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rnca.datasets.errors import DataError
+
+Seed = int | Sequence[int] | np.random.SeedSequence
+Rows = NDArray[np.int64]
+PARTS = ("train", "tune", "test")
+
+
+@dataclass(frozen=True)
+class Split:
+    """Which rows are for fitting, for choosing settings, and for the final figure.
+
+    Attributes
+    ----------
+    train, tune, test : sorted int64 arrays
+        Disjoint row numbers from 0 to ``n_rows`` − 1. Tune may be empty; not every row need
+        be used.
+    n_rows : int
+        Rows of the dataset that was split.
+    """
+
+    train: Rows
+    tune: Rows
+    test: Rows
+    n_rows: int
+
+    def __post_init__(self) -> None:
+        for part in PARTS:
+            rows = getattr(self, part)
+            if rows.dtype != np.int64 or rows.ndim != 1 or (np.diff(rows) <= 0).any():
+                raise DataError(f"{part} rows must be increasing int64 numbers")
+            if len(rows) and (rows[0] < 0 or rows[-1] >= self.n_rows):
+                raise DataError(f"{part} rows must lie in 0 to {self.n_rows - 1}")
+            rows.setflags(write=False)
+        if not len(self.train) or not len(self.test):
+            raise DataError(f"a split needs train and test rows, got sizes {self.sizes}")
+        together = np.concatenate([self.train, self.tune, self.test])
+        if len(np.unique(together)) != len(together):
+            raise DataError("train, tune and test rows overlap")
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """How many rows each part has."""
+        return len(self.train), len(self.tune), len(self.test)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the row numbers to an .npz file, as a whole or not at all."""
+        target = Path(path)
+        partial = target.with_name(f".{target.name}.partial")
+        with partial.open("wb") as stream:
+            np.savez(
+                stream,
+                train=self.train,
+                tune=self.tune,
+                test=self.test,
+                n_rows=np.int64(self.n_rows),
+            )
+        partial.replace(target)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, n_rows: int | None = None) -> Split:
+        """Read what `save` wrote, and check it; `n_rows`, if given, must be the dataset's."""
+        try:
+            # Opened here, since numpy forgets to close a file that is not a whole archive.
+            with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+                train, tune, test = (stored[part] for part in PARTS)
+                split = cls(train, tune, test, int(stored["n_rows"]))
+        except (KeyError, ValueError, OSError, EOFError, TypeError, zipfile.BadZipFile) as error:
+            message = f"{path}: not a usable split ({error}); delete it and run again"
+            raise DataError(message) from error
+        if n_rows is not None and split.n_rows != n_rows:
+            raise DataError(
+                f"{path}: made for {split.n_rows} rows, but the dataset has {n_rows}; "
+                "delete it and run again"
+            )
+        return split
+
+
+@dataclass(frozen=True)
+class Partition:
+    """One task of the privileged-information experiment: some classes against others.
+
+    Attributes
+    ----------
+    positive, negative : tuple of int
+        The classes on either side.
+    split : Split
+        Rows of these classes: train and test, no tune.
+    """
+
+    positive: tuple[int, ...]
+    negative: tuple[int, ...]
+    split: Split
+
+
+def random_split(n_rows: int, sizes: Sequence[int], seed: Seed) -> Split:
+    """Draw train, tune and test rows of the given sizes at random.
+
+    Parameters
+    ----------
+    n_rows : int
+    sizes : (train, tune, test)
+        At most `n_rows` together; the rest is not used.
+    seed : int, sequence of int or SeedSequence
+    """
+    _check_sizes(sizes, n_rows)
+    return _cut(np.random.default_rng(seed).permutation(n_rows), sizes, n_rows)
+
+
+def fraction_split(n_rows: int, seed: Seed, fractions: Sequence[float] = (0.8, 0.1, 0.1)) -> Split:
+    """Draw train, tune and test rows as fractions of all; rounding goes to train."""
+    if len(fractions) != 3 or min(fractions) < 0 or not np.isclose(sum(fractions), 1):
+        raise DataError(f"fractions {tuple(fractions)} must be three, not negative, summing to 1")
+    tune, test = (int(n_rows * fraction) for fraction in fractions[1:])
+    return random_split(n_rows, (n_rows - tune - test, tune, test), seed)
+
+
+def official_split(given: ArrayLike, n_tune: int, seed: Seed) -> Split:
+    """Keep the source's test rows; draw `n_tune` tuning rows from all others, train on the rest."""
+    codes = np.asarray(given)
+    test = np.flatnonzero(codes == 2)
+    others = np.flatnonzero(codes != 2)
+    _check_sizes((len(others) - n_tune, n_tune, len(test)), len(codes))
+    drawn = np.random.default_rng(seed).permutation(others)
+    return _split(drawn[n_tune:], drawn[:n_tune], test, len(codes))
+
+
+def given_split(given: ArrayLike) -> Split:
+    """Take the source's own split (0 = train, 1 = tune, 2 = test) as it is."""
+    codes = np.asarray(given)
+    train, tune, test = (np.flatnonzero(codes == code) for code in range(3))
+    return _split(train, tune, test, len(codes))
+
+
+def group_split(groups: ArrayLike, sizes: Sequence[int], seed: Seed) -> Split:
+    """Draw whole groups, so that no group is on two sides.
+
+    Parameters
+    ----------
+    groups : array of shape (n,)
+    sizes : (train, tune, test)
+        Aimed at, not reached exactly: groups in random order go to test, then tune, then train,
+        each until one more group would take it further from its size. ``Split.sizes`` tells
+        what came out.
+    seed : int, sequence of int or SeedSequence
+    """
+    codes = np.asarray(groups)
+    _check_sizes(sizes, len(codes))
+    names, inverse, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    order = iter(np.random.default_rng(seed).permutation(len(names)))
+    side = np.full(len(names), -1)
+    group = next(order, None)
+    for code in (2, 1, 0):
+        filled = 0
+        while group is not None and abs(filled + counts[group] - sizes[code]) < abs(
+            filled - sizes[code]
+        ):
+            side[group] = code
+            filled += counts[group]
+            group = next(order, None)
+    return given_split(side[inverse])
+
+
+def privileged_partition(
+    labels: ArrayLike,
+    seed: Seed,
+    *,
+    classes_per_side: int = 10,
+    n_train: int = 1000,
+    n_test: int = 1000,
+) -> Partition:
+    """Draw one partition: some classes against as many others, and rows of them at random.
+
+    Parameters
+    ----------
+    labels : array of shape (n,)
+        The class of each row.
+    seed : int, sequence of int or SeedSequence
+        One per partition.
+    classes_per_side, n_train, n_test : int
+    """
+    codes = np.asarray(labels)
+    classes = np.unique(codes)
+    if len(classes) < 2 * classes_per_side:
+        raise DataError(
+            f"{classes_per_side} classes a side need {2 * classes_per_side}, "
+            f"but there are {len(classes)}"
+        )
+    rng = np.random.default_rng(seed)
+    drawn = rng.permutation(classes)[: 2 * classes_per_side]
+    eligible = np.flatnonzero(np.isin(codes, drawn))
+    _check_sizes((n_train, 0, n_test), len(eligible))
+    split = _cut(rng.permutation(eligible), (n_train, 0, n_test), len(codes))
+    positive, negative = (tuple(int(c) for c in np.sort(s)) for s in np.split(drawn, 2))
+    return Partition(positive, negative, split)
+
+
+def _check_sizes(sizes: Sequence[int], available: int) -> None:
+    if len(sizes) != 3 or sizes[0] < 1 or sizes[1] < 0 or sizes[2] < 1 or sum(sizes) > available:
+        raise DataError(
+            f"sizes (train, tune, test) = {tuple(sizes)} do not fit {available} rows: train and "
+            "test need at least one row, and together they must not exceed what there is"
+        )
+
+
+def _cut(rows: NDArray[Any], sizes: Sequence[int], n_rows: int) -> Split:
+    first, second, third = np.cumsum(sizes)
+    return _split(rows[:first], rows[first:second], rows[second:third], n_rows)
+
+
+def _split(train: NDArray[Any], tune: NDArray[Any], test: NDArray[Any], n_rows: int) -> Split:
+    train, tune, test = (np.sort(part).astype(np.int64) for part in (train, tune, test))
+    return Split(train, tune, test, n_rows)

@@ -1,0 +1,121 @@
+"""Rows of a memory map, read when asked for: selected, and standardised if wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+_CHUNK = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class RowView:
+    """Selected rows of a two-dimensional array, of which only those asked for are loaded.
+
+    Parameters
+    ----------
+    array : array or memory map of shape (n, p)
+    rows : int array, optional
+        The rows to show, in this order; all by default.
+    offset, scale : array of shape (p,), optional
+        Rows are shown as (row − offset)/scale, in the array's type if that is floating, else
+        in float64; computed in float64 in either case.
+    """
+
+    array: NDArray[Any]
+    rows: NDArray[np.int64] | None = None
+    offset: NDArray[np.float64] | None = None
+    scale: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        if self.array.ndim != 2:
+            raise ValueError(f"shape {self.array.shape}: a RowView needs two dimensions")
+        for name in ("offset", "scale"):
+            value = getattr(self, name)
+            if value is not None and value.shape != self.array.shape[1:]:
+                raise ValueError(
+                    f"{name} of shape {value.shape} does not fit columns {self.array.shape[1:]}"
+                )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows shown, and columns."""
+        return len(self), self.array.shape[1]
+
+    @property
+    def ndim(self) -> int:
+        """Always 2."""
+        return 2
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the rows shown."""
+        plain = self.offset is None and self.scale is None
+        return self.array.dtype if plain or self.array.dtype.kind == "f" else np.dtype(np.float64)
+
+    def __len__(self) -> int:
+        return len(self.array if self.rows is None else self.rows)
+
+    def __getitem__(self, key: slice | ArrayLike) -> NDArray[Any]:
+        index = key if isinstance(key, slice) else np.asarray(key)
+        block = self.array[index if self.rows is None else self.rows[index]]
+        if self.offset is None and self.scale is None:
+            return np.asarray(block)
+        values = block.astype(np.float64)
+        if self.offset is not None:
+            values -= self.offset
+        if self.scale is not None:
+            values /= self.scale
+        return values.astype(self.dtype, copy=False)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("the rows of a RowView are computed, so they cannot be shared")
+        return self[:].astype(dtype or self.dtype)
+
+
+def standardised(
+    array: NDArray[Any],
+    rows: NDArray[np.int64] | None = None,
+    *,
+    by: NDArray[np.int64] | None = None,
+) -> RowView:
+    """Show rows with each column's mean taken off and divided by its standard deviation.
+
+    Parameters
+    ----------
+    array : array or memory map of shape (n, p)
+    rows : int array, optional
+        The rows to show; all by default.
+    by : int array, optional
+        The rows the means and deviations are taken of, when they are others than `rows`: show
+        test rows ``by`` training rows.
+    """
+    return RowView(array, rows, *column_moments(array, rows if by is None else by))
+
+
+def column_moments(
+    array: NDArray[Any], rows: NDArray[np.int64] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return each column's mean and standard deviation (1 for a constant column).
+
+    Two passes in float64 over 2048 rows at a time: the deviations are taken from the mean, so
+    that data far from the origin keeps its digits.
+    """
+    view = RowView(array, rows)
+    starts = range(0, len(view), _CHUNK)
+    mean = np.zeros(view.shape[1])
+    for start in starts:
+        mean += view[start : start + _CHUNK].sum(axis=0, dtype=np.float64)
+    mean /= len(view)
+    squares = np.zeros(view.shape[1])
+    varies = np.zeros(view.shape[1], dtype=bool)
+    first = view[:1]
+    for start in starts:
+        block = view[start : start + _CHUNK]
+        squares += np.square(block - mean).sum(axis=0)
+        varies |= (block != first).any(axis=0)
+    return mean, np.where(varies, np.sqrt(squares / len(view)), 1.0)

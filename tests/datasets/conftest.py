@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rnca.datasets.__main__ import availability
+from rnca.datasets.catalogue import CATALOGUE, prepare
+from rnca.datasets.fetch import mirror_directory
+from rnca.datasets.prepared import Prepared
+
+
+@pytest.fixture(scope="session")
+def mirror() -> Path:
+    directory = mirror_directory()
+    if directory is None:
+        pytest.skip("RNCA_MIRROR is not set")
+    return directory
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Prepared]:
+    """Prepare a dataset once for all tests, or skip if only the network could have it."""
+    root = tmp_path_factory.mktemp("prepared")
+    cache = Path(os.environ.get("RNCA_CACHE") or root / "cache")
+    done: dict[str, Prepared] = {}
+
+    def get(name: str) -> Prepared:
+        where = availability(CATALOGUE[name], cache)
+        if where not in ("embedded", "in the cache", "in the mirror"):
+            pytest.skip(f"{name}: {where}; set RNCA_MIRROR or RNCA_CACHE to where it is")
+        if name not in done:
+            done[name] = prepare(name, root / name, cache=cache)
+        return done[name]
+
+    return get

@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+
+from rnca.datasets.audit import frame_keys, leak_audit, row_keys
+from rnca.datasets.splits import Split, given_split, group_split
+
+
+def counts(found, part):
+    return {row["kind"]: row["rows"] for row in found if row["part"] == part}
+
+
+def test_planted_leaks_are_counted():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(10, 6)), rng.normal(size=(10, 4))
+    x[7], y[7] = x[0], y[0]
+    x[8] = x[1]
+    x[9, :2] = x[2, 4:]
+    split = Split(np.arange(6), np.array([6]), np.array([7, 8, 9]), 10)
+    found = leak_audit(split, x, y, frame_columns=2)
+    assert counts(found, "test") == {
+        "duplicate in x": 2,
+        "duplicate in y": 1,
+        "duplicate in both": 1,
+        "shared frame": 3,
+    }
+    assert set(counts(found, "tune").values()) == {0}
+
+
+def test_negative_zero_equals_zero():
+    assert len(np.unique(row_keys(np.array([[0.0], [-0.0]])))) == 1
+
+
+def test_columns_must_be_whole_frames():
+    with pytest.raises(ValueError, match="10 columns are not whole frames of 4"):
+        frame_keys(np.zeros((2, 10)), 4)
+
+
+def test_mocha_leaks_as_given_and_not_by_utterance(prepared):
+    data = prepared("mocha")
+    as_given = leak_audit(given_split(data.given_split), data.x, data.y, frame_columns=39)
+    assert counts(as_given, "test")["shared frame"] == 9607
+    assert counts(as_given, "test")["duplicate in both"] == 0
+    by_utterance = group_split(data.groups, (30_000, 10_000, 10_000), 0)
+    found = leak_audit(by_utterance, data.x, data.y, frame_columns=39)
+    assert counts(found, "test")["shared frame"] == 0

@@ -1,0 +1,96 @@
+"""What every dataset of the catalogue promises, checked on each that can be had here."""
+
+import numpy as np
+import pytest
+
+from rnca.datasets.catalogue import CATALOGUE, dataset
+from rnca.datasets.errors import DataError
+from rnca.datasets.prepared import load_prepared
+
+SHAPES = {
+    "digits": {"x": (1797, 32), "y": (1797, 32), "images": (1797, 8, 8), "labels": (1797,)},
+    "patches": {"images": (8480, 8, 8, 3), "labels": (8480,)},
+    "digits-attributes": {"x": (1797, 64), "labels": (1797,), "attributes": (10, 21)},
+    "synthetic-speech": {
+        "x": (5000, 273), "y": (5000, 112), "groups": (5000,), "given_split": (5000,),
+    },
+    "mnist": {
+        "x": (70000, 392), "y": (70000, 392), "images": (70000, 28, 28), "labels": (70000,),
+        "given_split": (70000,),
+    },
+    "cifar10": {"images": (60000, 32, 32, 3), "labels": (60000,), "given_split": (60000,)},
+    "awa": {"x": (30475, 2000), "labels": (30475,), "attributes": (50, 85)},
+    "mocha": {
+        "x": (50000, 273), "y": (50000, 112), "labels": (50000,), "groups": (50000,),
+        "given_split": (50000,),
+    },
+}  # fmt: skip
+DTYPES = {
+    "digits": {"x": "u1", "y": "u1"},
+    "synthetic-speech": {"x": "f4", "y": "f4"},
+    "mnist": {"x": "u1", "y": "u1"},
+    "awa": {"x": "u2", "attributes": "u1"},
+    "mocha": {"x": "f4", "y": "f4"},
+}
+# Of the content, without the .npy header, where source and parser leave nothing open.
+SHA256 = {
+    "digits": {"x": "cece73e5feb10151", "y": "22cb2cb730a49800", "labels": "8ba4f891220f5e4c"},
+    "mnist": {"x": "75a33d83e35ee981", "y": "c93bf74a9554206d", "labels": "671ff9d70b481111"},
+    "cifar10": {"images": "0ac3ab5c78edb36a", "labels": "3edb456524d5918a"},
+    "awa": {"x": "d8dfe1fdbd79fd61", "attributes": "6f7c31dfb46bcc57"},
+    "mocha": {"x": "ed61cd80c5bb9363", "y": "a2874ac00b32e17c", "groups": "384b3b6ae709551e"},
+}
+GIVEN = {
+    "synthetic-speech": [3000, 1000, 1000],
+    "mnist": [60000, 0, 10000],
+    "cifar10": [50000, 0, 10000],
+    "xrmb-full": [1429236, 85297, 111314],
+    "mocha": [30000, 10000, 10000],
+}
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_prepared_dataset_keeps_its_promises(name, prepared):
+    data = prepared(name)
+    assert set(data.arrays) == set(CATALOGUE[name].arrays)
+    for key, shape in SHAPES.get(name, {}).items():
+        assert data.arrays[key].shape == shape
+    for key, kind in DTYPES.get(name, {}).items():
+        assert data.arrays[key].dtype == kind
+    for key, digest in SHA256.get(name, {}).items():
+        assert data.meta["arrays"][key]["sha256"].startswith(digest)
+    for array in data.arrays.values():
+        assert isinstance(array, np.memmap)
+        assert not array.flags.writeable
+        assert np.isfinite(array).all()
+        assert array.min() < array.max()
+    if name in GIVEN:
+        assert np.bincount(data.given_split, minlength=3).tolist() == GIVEN[name]
+    if "attributes" in data.arrays:
+        assert set(np.unique(data.attributes)) == {0, 1}
+        assert np.array_equal(np.unique(data.labels), np.arange(len(data.attributes)))
+        assert len(data.meta["class_names"]) == len(data.attributes)
+        assert len(data.meta["attribute_names"]) == data.attributes.shape[1]
+    assert data.meta["licence"]
+    assert data.meta["citation"]
+    assert (data.meta["kind"] == "embedded") == (not data.meta["sources"])
+    load_prepared(data.path, verify=True)
+
+
+def test_halves_make_up_the_image(prepared):
+    data = prepared("digits")
+    rows = np.asarray(data.images[7])
+    assert np.array_equal(data.x[7].reshape(8, 4), rows[:, :4])
+    assert np.array_equal(data.y[7].reshape(8, 4), rows[:, 4:])
+
+
+def test_awa_row_sums_and_classes(prepared):
+    data = prepared("awa")
+    sums = np.asarray(data.x).sum(axis=1, dtype=np.int64)
+    assert (sums.min(), sums.max()) == (30083, 121095)
+    assert data.meta["class_names"][:2] == ["antelope", "grizzly+bear"]
+
+
+def test_unknown_dataset_names_the_known_ones():
+    with pytest.raises(DataError, match=r"unknown dataset 'minst'.*mnist"):
+        dataset("minst")

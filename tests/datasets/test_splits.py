@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rnca.datasets.errors import DataError
+from rnca.datasets.splits import (
+    Split,
+    fraction_split,
+    given_split,
+    group_split,
+    official_split,
+    privileged_partition,
+    random_split,
+)
+
+
+def test_random_split_has_the_sizes_asked_for_and_follows_the_seed():
+    split = random_split(70_000, (54_000, 6_000, 10_000), 1)
+    assert split.sizes == (54_000, 6_000, 10_000)
+    everything = np.concatenate([split.train, split.tune, split.test])
+    assert np.array_equal(np.sort(everything), np.arange(70_000))
+    assert np.array_equal(split.test, random_split(70_000, (54_000, 6_000, 10_000), 1).test)
+    assert not np.array_equal(split.test, random_split(70_000, (54_000, 6_000, 10_000), 2).test)
+
+
+def test_a_seed_sequence_is_a_seed():
+    child = np.random.SeedSequence(3).spawn(1)[0]
+    again = np.random.SeedSequence(3).spawn(1)[0]
+    assert np.array_equal(
+        random_split(9, (4, 2, 3), child).tune, random_split(9, (4, 2, 3), again).tune
+    )
+
+
+def test_fractions():
+    assert fraction_split(1797, 0).sizes == (1439, 179, 179)
+    with pytest.raises(DataError, match="summing to 1"):
+        fraction_split(10, 0, (0.5, 0.1, 0.1))
+
+
+def test_official_split_keeps_the_test_rows():
+    codes = np.repeat([0, 2, 1], [50, 20, 30])
+    split = official_split(codes, 10, 0)
+    assert np.array_equal(split.test, np.arange(50, 70))
+    assert split.sizes == (70, 10, 20)
+
+
+def test_given_split_is_taken_as_it_is():
+    split = given_split(np.array([2, 0, 0, 1]))
+    assert (split.train.tolist(), split.tune.tolist(), split.test.tolist()) == ([1, 2], [3], [0])
+    with pytest.raises(DataError, match="needs train and test rows"):
+        given_split(np.array([0, 0, 1]))
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    counts=st.lists(st.integers(1, 30), min_size=12, max_size=60),
+    seed=st.integers(0, 2**32),
+)
+def test_no_group_is_on_two_sides(counts, seed):
+    groups = np.repeat(np.arange(len(counts)), counts)
+    n = len(groups)
+    sizes = (n - 2 * (n // 4), n // 4, n // 4)
+    split = group_split(groups, sizes, seed)
+    sides = [set(groups[rows]) for rows in (split.train, split.tune, split.test)]
+    assert sum(map(len, sides)) == len(set.union(*sides))
+    for found, wanted in zip(split.sizes, sizes, strict=True):
+        assert abs(found - wanted) <= max(counts)
+
+
+def test_partition_takes_rows_of_its_classes_only():
+    labels = np.repeat(np.arange(30), 100)
+    task = privileged_partition(labels, 5, n_train=700, n_test=800)
+    assert len(set(task.positive) | set(task.negative)) == 20
+    assert task.split.sizes == (700, 0, 800)
+    rows = np.concatenate([task.split.train, task.split.test])
+    assert set(labels[rows]) <= set(task.positive + task.negative)
+    with pytest.raises(DataError, match="need 40, but there are 30"):
+        privileged_partition(labels, 0, classes_per_side=20)
+    with pytest.raises(DataError, match="do not fit 2000 rows"):
+        privileged_partition(labels, 0, n_train=1500)
+
+
+@pytest.mark.parametrize("sizes", [(0, 1, 1), (5, 0, 0), (9, 1, 1), (5, -1, 2), (5, 5)])
+def test_impossible_sizes(sizes):
+    with pytest.raises(DataError, match="do not fit 10 rows"):
+        random_split(10, sizes, 0)
+
+
+def test_saved_split_is_checked_when_loaded(tmp_path):
+    split = random_split(10, (5, 2, 3), 0)
+    path = tmp_path / "split.npz"
+    split.save(path)
+    assert np.array_equal(Split.load(path, n_rows=10).train, split.train)
+    with pytest.raises(DataError, match="made for 10 rows, but the dataset has 11"):
+        Split.load(path, n_rows=11)
+    np.savez(path, train=np.arange(3), tune=np.arange(0), test=np.arange(2, 4), n_rows=10)
+    with pytest.raises(DataError, match=r"split.npz: .*overlap"):
+        Split.load(path)
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(DataError, match="not a usable split"):
+        Split.load(path)
+
+
+@pytest.mark.parametrize(
+    ("rows", "rule"), [([2, 1], "increasing"), ([1, 1], "increasing"), ([0, 9], "lie in 0 to 4")]
+)
+def test_a_split_refuses_rows_that_are_not_row_numbers(rows, rule):
+    with pytest.raises(DataError, match=rule):
+        Split(np.array(rows), np.array([], dtype=np.int64), np.array([3]), 5)
