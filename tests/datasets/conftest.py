@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rnca.datasets.__main__ import availability
-from rnca.datasets.catalogue import CATALOGUE, prepare
+from rnca.datasets.catalogue import CATALOGUE, availability, prepare
 from rnca.datasets.fetch import mirror_directory
 from rnca.datasets.prepared import Prepared
 

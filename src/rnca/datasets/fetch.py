@@ -11,15 +11,17 @@ import errno
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 import requests
 import urllib3
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from tqdm import tqdm
 
 from rnca.datasets.checksums import Checksum, file_sha256
@@ -174,7 +176,7 @@ class _Fetch:
         An OSError means that the cache itself cannot be written, and ends the search.
         """
         self.work.mkdir(parents=True, exist_ok=True)
-        with FileLock(self.work / f"{file.name}.lock"):
+        with _locked(self.work, file.name):
             return self._from_cache(file) or self._from_sources(file)
 
     def _from_cache(self, file: File) -> Path | None:
@@ -204,7 +206,7 @@ class _Fetch:
             raise _SourceError("not tried, since no checksum is published by which to accept it")
         final = self.cache / form.checksum.cache_name
         if isinstance(origin, Bundle):
-            with FileLock(self.work / f"{origin.archive.name}.unpack.lock"):
+            with _locked(self.work, f"{origin.archive.name}.unpack"):
                 if not final.is_file():
                     self._unbundle(origin)
             if not final.is_file():
@@ -244,6 +246,20 @@ class _Fetch:
         finally:
             shutil.rmtree(directory, ignore_errors=True)
         archive.unlink()
+
+
+@contextmanager
+def _locked(work: Path, name: str) -> Iterator[None]:
+    lock = FileLock(work / f"{name}.lock")
+    try:
+        lock.acquire(timeout=1)
+    except Timeout:
+        print(f"waiting for another process that is fetching {name}", file=sys.stderr)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _origins(form: File) -> list[Origin]:
@@ -379,8 +395,10 @@ def _check_npm(done: subprocess.CompletedProcess[str]) -> None:
 
 
 def _short(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text[:200]}"
+    """Name the fault underneath, without the layers of library around it."""
+    while (inner := error.__cause__ or error.__context__) is not None:
+        error = inner
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 
 def _no_room(cache: Path, file: File, error: OSError) -> str:
