@@ -4,6 +4,7 @@ Every case ends in a verified file or in one FetchError; never in a bad file und
 """
 
 import base64
+import gzip
 import hashlib
 import io
 import json
@@ -113,6 +114,22 @@ def endless(handler):
         handler.close_connection = True
 
 
+def says_gzip(handler):
+    """As servers do that take a stored .gz for an encoding of its own."""
+    handler.head(length=len(BODY), **{"Content-Encoding": "gzip"})
+    handler.wfile.write(BODY)
+
+
+def packs_on_request(handler):
+    """Compress on the way, unless the client asked for the bytes as they are."""
+    if handler.headers["Accept-Encoding"] == "identity":
+        fine(handler)
+    else:
+        packed = gzip.compress(BODY)
+        handler.head(length=len(packed), **{"Content-Encoding": "gzip"})
+        handler.wfile.write(packed)
+
+
 def trickle(handler):
     """Slow enough to be caught in the middle, fast enough not to be a stall."""
     handler.head(length=len(BODY))
@@ -138,6 +155,8 @@ ROUTES = {
     "/length-too-large": length_too_large,
     "/other": other_bytes,
     "/endless": endless,
+    "/says-gzip": says_gzip,
+    "/packs": packs_on_request,
     "/trickle": trickle,
     "/moved": redirect("/fine"),
     "/loop": redirect("/loop"),
@@ -191,7 +210,9 @@ def assert_only_verified(cache):
     return kept
 
 
-@pytest.mark.parametrize("route", ["/fine", "/recovers", "/moved", "/trickle"])
+@pytest.mark.parametrize(
+    "route", ["/fine", "/recovers", "/moved", "/trickle", "/says-gzip", "/packs"]
+)
 def test_verified_file_arrives(server, tmp_path, route):
     path = fetch(a_file(server.address + route), tmp_path, patience=IMPATIENT)
     assert path == tmp_path / DIGEST

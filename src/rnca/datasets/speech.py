@@ -80,9 +80,14 @@ def parse_r_parts(files: Sequence[Path]) -> Content:
     n_train, n_test = len(matrices["x_tr"]), len(matrices["x_te"])
     if len(matrices["y_tr"]) != n_train or len(matrices["y_te"]) != n_test:
         raise DataError(f"{where}: the two views differ in their number of rows")
-    first = min(n_train, PAPER_TRAINING_ROWS)
-    arrays["given_split"] = np.repeat(np.arange(3, dtype=np.int8), [first, n_train - first, n_test])
+    arrays["given_split"] = paper_parts(n_train, n_test)
     return Content(arrays, {})
+
+
+def paper_parts(n_train: int, n_test: int) -> NDArray[np.int8]:
+    """Return the split of the authors' file: 30,000 training rows, the rest of them tune, test."""
+    first = min(n_train, PAPER_TRAINING_ROWS)
+    return np.repeat(np.arange(3, dtype=np.int8), [first, n_train - first, n_test])
 
 
 def read_r_matrices(data: bytes, where: str) -> dict[str, NDArray[np.float64]]:
