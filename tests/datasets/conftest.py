@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from rnca.datasets.__main__ import availability
-from rnca.datasets.catalogue import CATALOGUE, prepare
+from rnca.datasets.catalogue import CATALOGUE, availability, prepare
 from rnca.datasets.fetch import mirror_directory
 from rnca.datasets.prepared import Prepared
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def mirror() -> Path:
     directory = mirror_directory()
     if directory is None:
@@ -20,7 +19,7 @@ def mirror() -> Path:
     return directory
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Prepared]:
     """Prepare a dataset once for all tests, or skip if only the network could have it."""
     root = tmp_path_factory.mktemp("prepared")

@@ -37,9 +37,11 @@ def test_columns_must_be_whole_frames():
 
 def test_mocha_leaks_as_given_and_not_by_utterance(prepared):
     data = prepared("mocha")
-    as_given = leak_audit(given_split(data.given_split), data.x, data.y, frame_columns=39)
+    frame = data.meta["frame_columns"]
+    assert frame == 39
+    as_given = leak_audit(given_split(data.given_split), data.x, data.y, frame_columns=frame)
     assert counts(as_given, "test")["shared frame"] == 9607
     assert counts(as_given, "test")["duplicate in both"] == 0
     by_utterance = group_split(data.groups, (30_000, 10_000, 10_000), 0)
-    found = leak_audit(by_utterance, data.x, data.y, frame_columns=39)
+    found = leak_audit(by_utterance, data.x, data.y, frame_columns=frame)
     assert counts(found, "test")["shared frame"] == 0

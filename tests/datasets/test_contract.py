@@ -71,6 +71,8 @@ def test_prepared_dataset_keeps_its_promises(name, prepared):
         assert np.array_equal(np.unique(data.labels), np.arange(len(data.attributes)))
         assert len(data.meta["class_names"]) == len(data.attributes)
         assert len(data.meta["attribute_names"]) == data.attributes.shape[1]
+    size = sum(entry["bytes"] for entry in data.meta["arrays"].values())
+    assert size < CATALOGUE[name].prepared_mb * 1e6 < 1.1 * size + 1e6
     assert data.meta["licence"]
     assert data.meta["citation"]
     assert (data.meta["kind"] == "embedded") == (not data.meta["sources"])

@@ -71,6 +71,7 @@ def test_pair_in_the_layout_of_xrmb(tmp_path):
     data = prepare("s", tmp_path / "s", entry={"kind": "xrmb-mat", "x": "1.mat", "y": "2.mat"})
     assert np.bincount(data.given_split).tolist() == [20, 5, 5]
     assert np.array_equal(data.x, view)
+    assert data.meta["frame_columns"] == 39
 
 
 NPY = ENTRIES["npy"]

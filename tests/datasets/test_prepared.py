@@ -122,6 +122,20 @@ def test_meta_that_is_not_json_leaves_nothing(tmp_path):
     assert not [path for path in tmp_path.iterdir() if path.is_dir()]
 
 
+def test_a_full_disk_is_named_and_leaves_nothing(tmp_path):
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(tmp_path)], capture_output=True
+    )
+    if mounted.returncode:
+        pytest.skip("a small file system cannot be mounted here")
+    try:
+        with pytest.raises(DataError, match=r"cannot be written: .* \(800,000 bytes needed, "):
+            write_prepared(tmp_path / "toy", {"x": np.ones((1000, 100))}, META)
+        assert [path.name for path in tmp_path.iterdir()] == [".toy.lock"]
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+
+
 WRITER = """
 import sys, numpy as np
 from rnca.datasets.prepared import write_prepared

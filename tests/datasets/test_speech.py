@@ -9,7 +9,7 @@ from scipy.io import savemat
 from rnca.datasets.checksums import Checksum
 from rnca.datasets.errors import DataError
 from rnca.datasets.matlab import MatFile
-from rnca.datasets.speech import parse_mat_pair, parse_r_parts
+from rnca.datasets.speech import paper_parts, parse_mat_pair, parse_r_parts
 
 RNG = np.random.default_rng(0)
 A = RNG.normal(size=(30, 273)).astype(np.float32)
@@ -106,6 +106,10 @@ def test_r_parts_are_joined(r_parts):
     assert np.array_equal(arrays["x"], A)
     assert np.array_equal(arrays["y"], B)
     assert np.bincount(arrays["given_split"], minlength=3).tolist() == [20, 0, 10]
+
+
+def test_training_rows_beyond_the_papers_become_tune():
+    assert np.bincount(paper_parts(30_100, 70)).tolist() == [30_000, 100, 70]
 
 
 def _repacked(harm):

@@ -8,6 +8,7 @@ module                 holds
 ``splits``, ``views``  train, tune and test rows; lazily read, optionally standardised rows
 ``audit``              counts of what leaks from training into test rows
 ``sources``, ``fetch`` where the files are, and how they are had and verified
+                       (over https by ``download``, out of packages by ``npm``)
 ``own``                datasets of one's own
 =====================  ==========================================================================
 

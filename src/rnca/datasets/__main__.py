@@ -11,9 +11,9 @@ from typing import Any
 import yaml
 
 from rnca.datasets import own
-from rnca.datasets.catalogue import CATALOGUE, Dataset, dataset, prepare
+from rnca.datasets.catalogue import CATALOGUE, availability, dataset, prepare
 from rnca.datasets.errors import DataError, FetchError
-from rnca.datasets.fetch import default_cache, fetch_source, in_mirror, is_cached
+from rnca.datasets.fetch import default_cache, fetch_source
 
 _SUFFIXES = {".npz": "npz", ".npy": "npy", ".csv": "csv", ".mat": "mat"}
 
@@ -29,31 +29,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def availability(entry: Dataset, cache: Path) -> str:
-    """Say, without touching the network, where a dataset would come from."""
-    if entry.source is None:
-        return "embedded"
-    files = entry.source.files.values()
-    if all(is_cached(file, cache) for file in files):
-        return "in the cache"
-    if all(is_cached(file, cache) or in_mirror(file) for file in files):
-        return "in the mirror"
-    if any(file.checksum is None for file in files):
-        return "needs a checksum from you"
-    if not any(form.origins for file in files for form in file.forms()):
-        return "only by hand or mirror"
-    return "from the network, untried"
-
-
 def _list(options: argparse.Namespace) -> None:
     cache = options.cache or default_cache()
-    rows = [("name", "to fetch", "to be had", "what it is")]
+    rows = [("name", "fetched", "prepared", "to be had", "what it is")]
     for entry in CATALOGUE.values():
         if entry.source is None:
             size = "-"
         else:
             size = f"{entry.source.size / 1e6:.0f} MB" if entry.source.size else "unknown"
-        rows.append((entry.name, size, availability(entry, cache), entry.title))
+        rows.append(
+            (entry.name, size, f"{entry.prepared_mb} MB", availability(entry, cache), entry.title)
+        )
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from rnca.datasets.splits import Split
 
-FRAME_COLUMNS = 39
 _CHUNK = 2048
 
 
@@ -36,7 +35,8 @@ def leak_audit(
     y : array of shape (n, ...), optional
         The second view.
     frame_columns : int, optional
-        For windowed data: how many columns of `x` make one frame (39 for the speech sets). A
+        For windowed data: how many columns of `x` make one frame (``meta["frame_columns"]``
+        of the speech sets: 39). A
         row then also counts if one of its frames equals a frame of a training row.
 
     Returns

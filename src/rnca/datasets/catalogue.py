@@ -11,7 +11,7 @@ from typing import Any
 from rnca.datasets import awa, cifar, embedded, mnist, own, sources, speech
 from rnca.datasets.checksums import file_sha256
 from rnca.datasets.errors import DataError
-from rnca.datasets.fetch import fetch_source
+from rnca.datasets.fetch import fetch_source, in_mirror, is_cached
 from rnca.datasets.prepared import Content, Prepared, load_prepared, write_prepared
 from rnca.datasets.sources import Source
 
@@ -27,6 +27,8 @@ class Dataset:
         The arrays it carries once prepared, known before anything is fetched.
     build : callable
         From the fetched files (by name; empty for embedded data) to the content.
+    prepared_mb : int
+        The room its prepared form takes, in millions of bytes.
     source : Source or None
         What is fetched for it; None for embedded data.
     stand_in : str or None
@@ -37,6 +39,7 @@ class Dataset:
     title: str
     arrays: tuple[str, ...]
     build: Callable[[Mapping[str, Path]], Content]
+    prepared_mb: int
     source: Source | None = None
     stand_in: str | None = None
 
@@ -58,6 +61,7 @@ CATALOGUE = {
             "scikit-learn digits, left and right halves",
             ("x", "y", "images", "labels"),
             _embedded(embedded.digits),
+            1,
             stand_in="MNIST",
         ),
         Dataset(
@@ -65,6 +69,7 @@ CATALOGUE = {
             "colour patches of two photographs",
             ("images", "labels"),
             _embedded(embedded.patches),
+            2,
             stand_in="CIFAR-10",
         ),
         Dataset(
@@ -72,6 +77,7 @@ CATALOGUE = {
             "scikit-learn digits with facts about each class",
             ("x", "labels", "attributes"),
             _embedded(embedded.digits_attributes),
+            1,
             stand_in="Animals with Attributes",
         ),
         Dataset(
@@ -79,6 +85,7 @@ CATALOGUE = {
             "synthetic pair of views with known correlations",
             ("x", "y", "groups", "given_split"),
             _embedded(embedded.synthetic_speech),
+            8,
             stand_in="XRMB",
         ),
         Dataset(
@@ -86,6 +93,7 @@ CATALOGUE = {
             "MNIST, left and right halves",
             ("x", "y", "images", "labels", "given_split"),
             mnist.parse,
+            110,
             sources.MNIST,
         ),
         Dataset(
@@ -93,6 +101,7 @@ CATALOGUE = {
             "CIFAR-10",
             ("images", "labels", "given_split"),
             cifar.parse,
+            185,
             sources.CIFAR10,
         ),
         Dataset(
@@ -100,6 +109,7 @@ CATALOGUE = {
             "Animals with Attributes, SURF histograms",
             ("x", "labels", "attributes"),
             awa.parse,
+            123,
             sources.AWA,
         ),
         Dataset(
@@ -107,6 +117,7 @@ CATALOGUE = {
             "XRMB, the paper's own split",
             ("x", "y", "given_split"),
             lambda files: speech.parse_r_parts(list(files.values())),
+            80,
             sources.XRMB,
         ),
         Dataset(
@@ -114,6 +125,7 @@ CATALOGUE = {
             "XRMB, the full TTIC set",
             ("x", "y", "labels", "groups", "given_split"),
             lambda files: speech.parse_mat_pair(*files.values()),
+            2530,
             sources.XRMB_FULL,
         ),
         Dataset(
@@ -121,6 +133,7 @@ CATALOGUE = {
             "MOCHA-TIMIT, speaker fsew0",
             ("x", "y", "labels", "groups", "given_split"),
             lambda files: speech.parse_mat_pair(*files.values()),
+            78,
             sources.MOCHA,
             stand_in="XRMB",
         ),
@@ -133,6 +146,22 @@ def dataset(name: str) -> Dataset:
     if name not in CATALOGUE:
         raise DataError(f"unknown dataset {name!r}: known are {', '.join(CATALOGUE)}")
     return CATALOGUE[name]
+
+
+def availability(entry: Dataset, cache: Path) -> str:
+    """Say, without touching the network, where a dataset would come from."""
+    if entry.source is None:
+        return "embedded"
+    files = entry.source.files.values()
+    if all(is_cached(file, cache) for file in files):
+        return "in the cache"
+    if all(is_cached(file, cache) or in_mirror(file) for file in files):
+        return "in the mirror"
+    if any(file.checksum is None for file in files):
+        return "needs a checksum from you"
+    if not any(form.origins for file in files for form in file.forms()):
+        return "only by hand or mirror"
+    return "from the network, untried"
 
 
 def prepare(

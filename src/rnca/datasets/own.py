@@ -30,9 +30,9 @@ from rnca.datasets.errors import DataError
 from rnca.datasets.matlab import MatFile
 from rnca.datasets.prepared import Content, check_arrays
 from rnca.datasets.speech import parse_mat_pair
+from rnca.datasets.splits import PARTS
 
 KINDS = ("npz", "npy", "csv", "mat", "xrmb-mat")
-PARTS = ("train", "tune", "test")
 _KEYS = {"kind", "title", "x", "y", "split", "groups"}
 _NPZ_LIMIT = 1 << 36
 
@@ -57,8 +57,9 @@ def read(name: str, entry: Mapping[str, Any]) -> Content:
         key: _place(name, key, entry[key]) for key in ("x", "y", "split", "groups") if key in entry
     }
     if entry["kind"] == "xrmb-mat":
-        arrays = parse_mat_pair(places["x"][0], places["y"][0]).arrays
+        arrays, extra = parse_mat_pair(places["x"][0], places["y"][0])
     else:
+        extra = {}
         arrays = {key: _read_array(entry["kind"], *places[key]) for key in places}
         if "split" in arrays:
             arrays["given_split"] = _split_codes(places["split"][0], arrays.pop("split"))
@@ -69,6 +70,7 @@ def read(name: str, entry: Mapping[str, Any]) -> Content:
         raise DataError(f"dataset {name!r}: one row only; correlations need at least two")
     files = sorted({file for file, _ in places.values()})
     meta = {
+        **extra,
         "title": entry.get("title") or name,
         "sources": [{"file": str(file), "sha256": file_sha256(file)} for file in files],
     }

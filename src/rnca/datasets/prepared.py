@@ -165,6 +165,13 @@ def write_prepared(
         try:
             _write_directory(partial, checked, meta)
             _replace_directory(partial, final)
+        except OSError as error:
+            need = sum(array.nbytes for array in checked.values())
+            free = shutil.disk_usage(final.parent).free
+            raise DataError(
+                f"{final} cannot be written: {error} ({need:,} bytes needed, "
+                f"{free:,} free); make room and run again"
+            ) from error
         finally:
             shutil.rmtree(partial, ignore_errors=True)
 

@@ -20,10 +20,11 @@ from rnca.datasets.archives import unpack_bounded
 from rnca.datasets.errors import DataError
 from rnca.datasets.matlab import MatFile
 from rnca.datasets.prepared import Content
+from rnca.datasets.splits import PARTS
 
 COLUMNS = {"x": 273, "y": 112}
+ACOUSTIC_FRAME_COLUMNS = 39
 PAPER_TRAINING_ROWS = 30_000
-_PARTS = ("train", "tune", "test")
 _VARIABLES = {"x": ("X1", "XV1", "XTe1"), "y": ("X2", "XV2", "XTe2")}
 _R_NAMES = ("x_tr", "y_tr", "x_te", "y_te")
 _R_LIMIT = 1 << 31
@@ -57,10 +58,10 @@ def parse_mat_pair(x_file: Path, y_file: Path) -> Content:
     }
     arrays["given_split"] = np.repeat(np.arange(3, dtype=np.int8), sizes["x"])
     for name, suffix in (("labels", "Label"), ("groups", "ID")):
-        variables = [part + suffix for part in _PARTS]
+        variables = [part + suffix for part in PARTS]
         if all(variable in views["y"].shapes for variable in variables):
             arrays[name] = _integers(views["y"], variables, sizes["y"])
-    return Content(arrays, {})
+    return Content(arrays, {"frame_columns": ACOUSTIC_FRAME_COLUMNS})
 
 
 def parse_r_parts(files: Sequence[Path]) -> Content:
@@ -80,9 +81,14 @@ def parse_r_parts(files: Sequence[Path]) -> Content:
     n_train, n_test = len(matrices["x_tr"]), len(matrices["x_te"])
     if len(matrices["y_tr"]) != n_train or len(matrices["y_te"]) != n_test:
         raise DataError(f"{where}: the two views differ in their number of rows")
+    arrays["given_split"] = paper_parts(n_train, n_test)
+    return Content(arrays, {"frame_columns": ACOUSTIC_FRAME_COLUMNS})
+
+
+def paper_parts(n_train: int, n_test: int) -> NDArray[np.int8]:
+    """Return the split of the authors' file: 30,000 training rows, the rest of them tune, test."""
     first = min(n_train, PAPER_TRAINING_ROWS)
-    arrays["given_split"] = np.repeat(np.arange(3, dtype=np.int8), [first, n_train - first, n_test])
-    return Content(arrays, {})
+    return np.repeat(np.arange(3, dtype=np.int8), [first, n_train - first, n_test])
 
 
 def read_r_matrices(data: bytes, where: str) -> dict[str, NDArray[np.float64]]:

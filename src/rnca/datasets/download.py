@@ -1,0 +1,143 @@
+"""Downloading one file over https: with time-outs, bounded retries, a bound on size, progress."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+
+import requests
+import urllib3
+from tqdm import tqdm
+
+from rnca.datasets.errors import SourceError
+
+_LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+_RETRY_STATUS = {408, 425, 429, 500, 502, 503, 504}
+_MAX_REDIRECTS = 5
+_MAX_BYTES = 1 << 33
+_BLOCK = 1 << 18
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to wait for a server.
+
+    Attributes
+    ----------
+    connect, read : float
+        Seconds for a connection, and for the next bytes on one.
+    whole : float
+        Seconds for one file; the slowest of the servers needs up to an hour.
+    attempts : int
+        Per address, for faults that may pass.
+    pause : float
+        Seconds before the second attempt, doubled before each further one.
+    """
+
+    connect: float = 15.0
+    read: float = 60.0
+    whole: float = 7200.0
+    attempts: int = 3
+    pause: float = 1.0
+
+
+class _PassingError(SourceError):
+    """The source may yield the file if asked again."""
+
+
+def download(address: str, target: Path, size: int | None, patience: Patience) -> None:
+    """Download a file, asking again for faults that may pass.
+
+    Parameters
+    ----------
+    address : str
+        https, or plain http on loopback; so must be wherever it redirects to.
+    target : Path
+        Where the bytes go, as the server stores them; begun anew on every attempt.
+    size : int or None
+        The most bytes to accept, where known.
+    patience : Patience
+
+    Raises
+    ------
+    SourceError
+        If the file could not be had. An OSError comes from writing `target`.
+    """
+    for attempt in range(1, patience.attempts + 1):
+        try:
+            _download_once(address, target, size, patience)
+            return
+        except _PassingError as failure:
+            if attempt == patience.attempts:
+                raise SourceError(f"{failure} ({attempt} attempts)") from failure
+            time.sleep(patience.pause * 2 ** (attempt - 1))
+
+
+def _download_once(address: str, target: Path, size: int | None, patience: Patience) -> None:
+    limit = size or _MAX_BYTES
+    deadline = time.monotonic() + patience.whole
+    with _open(address, patience) as response:
+        name = address.rsplit("/", 1)[-1]
+        progress = tqdm(total=size, desc=name, unit="B", unit_scale=True, disable=None, leave=False)
+        with progress, target.open("wb") as stream:
+            received = 0
+            for block in _blocks(response):
+                received += len(block)
+                if received > limit:
+                    raise SourceError(f"wrong content: more than the {limit} bytes expected")
+                if time.monotonic() > deadline:
+                    raise SourceError(f"too slow: {received} bytes in {patience.whole:g} s")
+                stream.write(block)
+                progress.update(len(block))
+
+
+def _open(address: str, patience: Patience) -> requests.Response:
+    """Open an address, following redirects only to where we would go ourselves."""
+    for _ in range(_MAX_REDIRECTS + 1):
+        _check_scheme(address)
+        try:
+            response = requests.get(
+                address,
+                stream=True,
+                allow_redirects=False,
+                timeout=(patience.connect, patience.read),
+                # The bytes as they are stored: a .gz must not be unpacked on the way.
+                headers={"Accept-Encoding": "identity"},
+            )
+        except requests.RequestException as error:
+            raise _PassingError(_short(error)) from error
+        if not response.is_redirect:
+            break
+        response.close()
+        address = urljoin(address, response.headers["Location"])
+    else:
+        raise SourceError(f"more than {_MAX_REDIRECTS} redirects")
+    if response.status_code != requests.codes.ok:
+        response.close()
+        kind = _PassingError if response.status_code in _RETRY_STATUS else SourceError
+        raise kind(f"the server answered {response.status_code} {response.reason}")
+    return response
+
+
+def _check_scheme(address: str) -> None:
+    parts = urlsplit(address)
+    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+        return
+    raise SourceError(f"{address} refused: only https is used (plain http on loopback alone)")
+
+
+def _blocks(response: requests.Response) -> Iterator[bytes]:
+    try:
+        yield from response.raw.stream(_BLOCK, decode_content=False)
+    except (urllib3.exceptions.HTTPError, OSError) as error:
+        raise _PassingError(f"the connection broke off: {_short(error)}") from error
+
+
+def _short(error: BaseException) -> str:
+    """Name the fault underneath, without the layers of library around it."""
+    while (inner := error.__cause__ or error.__context__) is not None:
+        error = inner
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
