@@ -31,7 +31,7 @@ PYTHON
 }
 
 identify() {
-    "$1" -c 'import sys; print(sys.version.split()[0], sys.base_prefix)' 2>/dev/null
+    "$1" -c 'import sys; print(sys.version.split()[0] + " " + getattr(sys, "base_prefix", ""))' 2>/dev/null
 }
 
 refuse() { # verdict, interpreter
