@@ -124,6 +124,7 @@ take_turn "$python"
 
 if ! locked; then
     printf 'Setting up .venv with Python %s (once, about a minute) … ' "$(identify "$python" | cut -d' ' -f1)" >&2
+    rm -f .venv/*.stamp # first: removing the rest takes a while and may be interrupted
     rm -rf .venv
     mkdir .venv
     quietly "$python" -m venv .venv
