@@ -1,0 +1,45 @@
+# Every target sets up .venv by itself, once. For example: make run CORES=1 ARGS="--dry-run"; make setup PYTHON=python3.12
+.DEFAULT_GOAL := help
+.PHONY: help setup run paper test lint bench doctor lock clean
+
+python := .venv/bin/python
+launch := $(python) workflow/launch.py $(if $(CORES),--cores $(CORES))
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: ## Set up .venv; the other targets do it by themselves (PYTHON=… names the interpreter)
+	@sh workflow/bootstrap.sh
+
+run: setup ## Run the workflow on embedded data: no downloads (CORES=…, ARGS=… for Snakemake)
+	@$(launch) $(ARGS)
+
+paper: setup ## Reproduce the paper on the real data (CORES=…, ARGS=… for Snakemake)
+	@$(launch) --configfile config/paper.yaml $(ARGS)
+
+test: lint ## Run lint, then the tests (ARGS=… for pytest)
+	@$(python) -m pytest $(ARGS)
+
+lint: setup ## Check style, types and format
+	@$(python) -m ruff check .
+	@$(python) -m ruff format --check .
+	@$(python) -m mypy
+	@$(python) -m snakefmt --check Snakefile workflow
+
+bench: setup ## Run the benchmarks (ARGS=… for the runner)
+	@$(python) benchmarks/run.py $(ARGS)
+
+doctor: setup ## Say what this machine offers: cores, memory, disk, BLAS, mirror
+	@$(python) workflow/doctor.py
+
+lock: ## Pin the dependencies of pyproject.toml in requirements.lock (ARGS=--upgrade for newer ones)
+	@python=$$(sh workflow/bootstrap.sh --find) && "$$python" -m venv --clear .venv.uv
+	@.venv.uv/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@.venv.uv/bin/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
+	| .venv.uv/bin/python -m uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
+		--generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" \
+		--extra workflow --extra dev pyproject.toml - --output-file requirements.lock $(ARGS)
+	@rm -r .venv.uv
+
+clean: ## Remove .venv and the tools' caches; results and data stay
+	@rm -rf .venv .venv.uv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,233 @@
+"""The launcher against real Snakemake runs that are killed, doubled and interrupted."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+LAUNCHER = Path(__file__).parents[2] / "workflow" / "launch.py"
+MARK = "RNCA_RUN_ID"
+SNAKEMAKE = [sys.executable, "-m", "snakemake"]
+
+# `second` beats into a file until it is told to end, so that an orphan is seen to write.
+SNAKEFILE = """
+configfile: "config/config.yaml"
+
+rule all:
+    input: "first.txt", "second.txt"
+
+rule first:
+    output: "first.txt"
+    shell: "echo first >> runs.txt; touch {output}"
+
+rule second:
+    input: "first.txt"
+    output: "second.txt"
+    shell:
+        "echo second >> runs.txt; "
+        "until [ -e go ]; do date >> beats.txt; sleep 0.1; done; touch {output}"
+"""
+
+
+class Toy:
+    """A small workflow in a directory of its own, and everything started in it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.started: list[subprocess.Popen[str]] = []
+        for path, text in {
+            "Snakefile": SNAKEFILE,
+            "config/config.yaml": "run: default\n",
+            "profiles/default/config.yaml": "cores: 1\nrerun-incomplete: true\nquiet: [rules]\n",
+            "results/default/summary.txt": "the headline\n",
+            "results/other/summary.txt": "another headline\n",
+        }.items():
+            (directory / path).parent.mkdir(parents=True, exist_ok=True)
+            (directory / path).write_text(text)
+
+    def start(self, *command: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            command, cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self.started.append(process)
+        return process
+
+    def launch(self, *arguments: str) -> subprocess.Popen[str]:
+        return self.start(sys.executable, str(LAUNCHER), *arguments)
+
+    def launch_to_end(self, *arguments: str) -> tuple[int, str, str]:
+        process = self.launch(*arguments)
+        out, err = process.communicate(timeout=30)
+        return process.returncode, out, err
+
+    def beats(self) -> int:
+        beats = self.directory / "beats.txt"
+        return beats.stat().st_size if beats.exists() else 0
+
+    def wait_until_beating(self) -> None:
+        before, deadline = self.beats(), time.monotonic() + 30
+        while self.beats() == before:
+            assert time.monotonic() < deadline, "the job did not start"
+            time.sleep(0.05)
+
+    def is_still(self) -> bool:
+        before = self.beats()
+        time.sleep(0.4)
+        return self.beats() == before
+
+    def let_go(self) -> None:
+        (self.directory / "go").touch()
+
+    def runs(self) -> list[str]:
+        return (self.directory / "runs.txt").read_text().split()
+
+    def snakemake_of(self, launcher: subprocess.Popen[str]) -> psutil.Process:
+        (child,) = psutil.Process(launcher.pid).children()
+        return child
+
+    def stop(self) -> None:
+        self.let_go()
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+
+
+@pytest.fixture
+def toy(tmp_path):
+    (tmp_path / "a b").mkdir()
+    toy = Toy(tmp_path / "a b")
+    yield toy
+    toy.stop()
+
+
+def test_killed_run_continues_and_its_orphan_ends(toy):
+    launcher = toy.launch()
+    toy.wait_until_beating()
+    snakemake = toy.snakemake_of(launcher)
+    orphan = snakemake.children()[0]
+    snakemake.kill()
+    launcher.kill()
+    launcher.wait()
+    toy.wait_until_beating()
+    assert MARK in orphan.environ()
+
+    again = toy.launch()
+    assert "left-over processes ended" in again.stderr.readline()
+    assert not orphan.is_running() or orphan.status() == psutil.STATUS_ZOMBIE
+    toy.let_go()
+    out, _ = again.communicate(timeout=30)
+    assert again.returncode == 0
+    assert out == "the headline\n"
+    assert toy.runs() == ["first", "second", "second"]
+
+
+def test_killed_snakemake_leaves_nothing_behind(toy):
+    launcher = toy.launch()
+    toy.wait_until_beating()
+    toy.snakemake_of(launcher).kill()
+    _, err = launcher.communicate(timeout=30)
+    assert launcher.returncode == 128 + signal.SIGKILL
+    assert "The same command continues" in err
+    assert toy.is_still()
+    toy.let_go()
+    assert toy.launch_to_end()[0] == 0
+
+
+def test_snakemake_that_outlives_its_launcher_keeps_the_directory(toy):
+    launcher = toy.launch()
+    toy.wait_until_beating()
+    snakemake = toy.snakemake_of(launcher)
+    launcher.kill()
+    launcher.wait()
+    code, _, err = toy.launch_to_end()
+    assert code == 1
+    assert f"process {snakemake.pid}, since" in err
+    toy.wait_until_beating()
+
+
+def test_second_of_two_at_once_names_the_first(toy):
+    pair = [toy.launch(), toy.launch()]
+    deadline = time.monotonic() + 30
+    while all(process.poll() is None for process in pair):
+        assert time.monotonic() < deadline, "both hold the directory"
+        time.sleep(0.05)
+    (loser,) = (process for process in pair if process.poll() is not None)
+    (winner,) = (process for process in pair if process is not loser)
+    assert loser.returncode == 1
+    assert "is in use by another run" in loser.stderr.read()
+
+    toy.wait_until_beating()
+    code, _, err = toy.launch_to_end()
+    assert code == 1
+    assert f"process {winner.pid}, since" in err
+    toy.let_go()
+    assert winner.wait(timeout=30) == 0
+    assert toy.runs() == ["first", "second"]
+
+
+def test_lock_of_plain_snakemake_is_respected_alive_and_dead(toy):
+    plain = toy.start(*SNAKEMAKE)
+    toy.wait_until_beating()
+    code, _, err = toy.launch_to_end()
+    assert code == 1
+    assert f"process {plain.pid}, since" in err
+
+    plain.kill()
+    plain.wait()
+    toy.let_go()
+    code, _, err = toy.launch_to_end()
+    assert code == 1
+    unlock = err.splitlines()[-1].partition("unlock it: ")[2]
+    subprocess.run(unlock, shell=True, check=True, capture_output=True, cwd=toy.directory)
+    assert toy.launch_to_end()[0] == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_interrupt_stops_the_jobs_and_leaves_no_lock(toy, number):
+    launcher = toy.launch()
+    toy.wait_until_beating()
+    os.kill(launcher.pid, number)
+    launcher.communicate(timeout=30)
+    assert launcher.returncode == 1
+    assert toy.is_still()
+    assert not list(toy.directory.glob(".snakemake/locks/*"))
+
+
+def test_termination_lets_the_current_job_finish(toy):
+    launcher = toy.launch()
+    toy.wait_until_beating()
+    launcher.terminate()
+    toy.wait_until_beating()
+    toy.let_go()
+    launcher.communicate(timeout=30)
+    assert (toy.directory / "second.txt").exists()
+
+
+def test_summary_is_that_of_the_run_named_last(toy):
+    toy.let_go()
+    (toy.directory / "other.yaml").write_text("run: other\n")
+    _, out, _ = toy.launch_to_end("--configfile", "other.yaml", "first.txt")
+    assert out == "another headline\n"
+    _, out, _ = toy.launch_to_end("--configfile", "other.yaml", "--config", "run=default")
+    assert out == "the headline\n"
+
+
+def test_dry_run_prints_no_summary(toy):
+    code, out, _ = toy.launch_to_end("-np")
+    assert code == 0
+    assert "headline" not in out
+    assert not (toy.directory / "first.txt").exists()
+
+
+def test_exit_code_of_snakemake_is_passed_on(toy):
+    code, out, err = toy.launch_to_end("no-such-target")
+    assert code == 1
+    assert out == ""
+    assert "MissingRuleException" in err
+    assert "The same command continues where this run stopped" in err.splitlines()[-1]
