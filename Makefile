@@ -25,6 +25,7 @@ lint: setup ## Check style, types and format
 	@$(python) -m ruff format --check .
 	@$(python) -m mypy
 	@$(python) -m snakefmt --check Snakefile workflow
+	@$(python) -m snakemake --lint
 
 bench: setup ## Run the benchmarks (ARGS=… for the runner)
 	@$(python) benchmarks/run.py $(ARGS)

@@ -4,8 +4,10 @@ from snakemake.utils import min_version
 
 min_version("9.10")
 
+# A config file on the command line stands alone; it does not extend the default one.
+if not workflow.config_settings.configfiles:
 
-configfile: "config/config.yaml"
+    configfile: "config/config.yaml"
 
 
 include: "workflow/rules/common.smk"
@@ -14,7 +16,15 @@ include: "workflow/rules/rcca.smk"
 include: "workflow/rules/report.smk"
 
 
+wildcard_constraints:
+    dataset="[a-z0-9-]+",
+    experiment="[a-z0-9-]+",
+    feature_map="[a-z]+",
+    repeat=r"\d+",
+    shard=r"\d+",
+
+
 rule all:
     default_target: True
     input:
-        final_outputs(),
+        plan.final_outputs(),

@@ -42,12 +42,15 @@ def main() -> int:
     with take(directory) as record:
         clean_up_after(read(record), directory)
         refuse_foreign_lock(directory)
+        results = results_of(options, directory)
+        if not is_dry_run(others) and "--report" not in others:
+            others += ["--report", str(results / "report.html"), "--report-after-run"]
         code = run(options, others, directory, record)
     if code:
         again = shlex.join(sys.orig_argv)
         print(f"The same command continues where this run stopped: {again}", file=sys.stderr)
     elif not is_dry_run(others):
-        print_summary(options, directory)
+        print_summary(directory, results)
     return code
 
 
@@ -268,16 +271,21 @@ def pass_on_signals(process: subprocess.Popen[bytes]) -> None:
             signal.signal(number, pass_on)
 
 
-def print_summary(options: argparse.Namespace, directory: Path) -> None:
-    """Print what the run left in results/<run>/summary.txt."""
+def results_of(options: argparse.Namespace, directory: Path) -> Path:
+    """Return where the run writes: results/<run>, by the settings' key ``run``."""
     config: dict[str, Any] = {}
-    for file in [directory / "config" / "config.yaml", *options.configfile]:
+    for file in options.configfile or [directory / "config" / "config.yaml"]:
         with suppress(FileNotFoundError):
             config |= yaml.safe_load(Path(file).read_text(encoding="utf-8")) or {}
     config |= dict(item.split("=", 1) for item in options.config)
-    summary = directory / "results" / str(config.get("run")) / "summary.txt"
+    return Path("results", str(config.get("run")))
+
+
+def print_summary(directory: Path, results: Path) -> None:
+    """Print what the run left in results/<run>/summary.txt, and where its report is."""
     with suppress(FileNotFoundError):
-        print(summary.read_text(encoding="utf-8"), end="")
+        print("\n" + (directory / results / "summary.txt").read_text(encoding="utf-8"), end="")
+        print(f"\nReport: {results / 'report.html'}")
 
 
 if __name__ == "__main__":

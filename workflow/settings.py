@@ -36,11 +36,12 @@ def check(config: dict[str, Any]) -> None:
 
 def _sentence(error: jsonschema.ValidationError) -> str:
     place = ".".join(map(str, error.absolute_path))
+    schema = error.schema if isinstance(error.schema, dict) else {}
     if error.validator == "additionalProperties" and isinstance(error.instance, dict):
-        known = list(error.schema.get("properties", {}))
+        known = list(schema.get("properties", {}))
         unknown = [key for key in error.instance if key not in known]
         return "; ".join(_unknown_key(f"{place}.{key}".strip("."), key, known) for key in unknown)
-    rule = error.schema.get("description", "")
+    rule = schema.get("description", "")
     return f"{place or 'the file'}: {error.message}" + (f" ({rule})" if rule else "")
 
 

@@ -1,4 +1,4 @@
-# What all rule files share: the checked settings, places, and the list of final outputs.
+# What all rule files share: the checked settings and the plan made from them.
 import sys
 from pathlib import Path
 
@@ -6,26 +6,8 @@ sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 
 import settings
 from code_version import code_version
+from plan import PREPARED, Plan
 
 settings.check(config)
-
-PREPARED = "data/prepared"
-RESULTS = f"results/{config['run']}"
-PAPER = "resources/paper"
-
-
-wildcard_constraints:
-    dataset="[a-z0-9-]+",
-    experiment="[a-z0-9-]+",
-    feature_map="[a-z]+",
-    repeat=r"\d+",
-    shard=r"\d+",
-
-
-def final_outputs():
-    """Everything a run leaves for its reader."""
-    return [
-        f"{RESULTS}/tables/rcca.md",
-        f"{RESULTS}/figures/rcca.svg",
-        f"{RESULTS}/summary.txt",
-    ]
+plan = Plan(config)
+RESULTS = plan.results

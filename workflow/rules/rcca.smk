@@ -1,46 +1,10 @@
 # Stage rcca: test correlation against the number of features (Table 1).
 # A fit is accumulate (in shards, if asked for) -> merge and solve.
 
-RCCA = config["rcca"]
-RCCA_TITLES = {name: experiment["title"] for name, experiment in RCCA.items()}
-RCCA_SUMS = [
-    f"{RESULTS}/rcca/{name}/{feature_map}-{repeat}.sums.csv"
-    for name, experiment in RCCA.items()
-    for feature_map in experiment["maps"]
-    for repeat in range(experiment["repeats"])
-]
-
-
-def rcca_data(wildcards):
-    return f"{PREPARED}/{RCCA[wildcards.experiment]['dataset']}"
-
-
-def rcca_shards(wildcards):
-    """Shard files to merge; none if the fit makes its pass itself."""
-    shards = RCCA[wildcards.experiment]["shards"]
-    stem = f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.shard-"
-    return [f"{stem}{shard}.npz" for shard in range(shards)] if shards > 1 else []
-
-
-def rcca_experiment(wildcards):
-    """The fit's settings, and no others: changing another experiment reruns nothing here."""
-    experiment = RCCA[wildcards.experiment]
-    return {
-        "name": wildcards.experiment,
-        "split": dict(experiment["split"]),
-        "standardise": experiment["standardise"],
-        "components": experiment["components"],
-        "sizes": list(experiment["features"]),
-        "reg": experiment["reg"],
-        "feature_map": wildcards.feature_map,
-        "repeat": int(wildcards.repeat),
-        "seed": config["seed"],
-    }
-
 
 rule rcca_shard:
     input:
-        data=rcca_data,
+        data=plan.rcca_data,
     output:
         temp(
             f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.shard-{{shard}}.npz"
@@ -52,8 +16,8 @@ rule rcca_shard:
     conda:
         "../../environment.yml"
     params:
-        experiment=rcca_experiment,
-        shards=lambda wildcards: RCCA[wildcards.experiment]["shards"],
+        experiment=plan.rcca_experiment,
+        shards=plan.rcca_shard_count,
         code=code_version("rcca_shard.py"),
     script:
         "../scripts/rcca_shard.py"
@@ -61,8 +25,8 @@ rule rcca_shard:
 
 rule rcca_path:
     input:
-        data=rcca_data,
-        shards=rcca_shards,
+        data=plan.rcca_data,
+        shards=plan.rcca_shards,
     output:
         sums=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.sums.csv",
         components=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.components.csv",
@@ -75,7 +39,7 @@ rule rcca_path:
     conda:
         "../../environment.yml"
     params:
-        experiment=rcca_experiment,
+        experiment=plan.rcca_experiment,
         code=code_version("rcca_path.py"),
     script:
         "../scripts/rcca_path.py"
@@ -83,7 +47,7 @@ rule rcca_path:
 
 rule rcca_table:
     input:
-        sums=RCCA_SUMS,
+        sums=plan.rcca_sums(),
     output:
         markdown=report(
             f"{RESULTS}/tables/rcca.md",
@@ -97,7 +61,7 @@ rule rcca_table:
     conda:
         "../../environment.yml"
     params:
-        titles=RCCA_TITLES,
+        titles=plan.rcca_titles(),
         code=code_version("rcca_table.py"),
     script:
         "../scripts/rcca_table.py"
@@ -105,7 +69,7 @@ rule rcca_table:
 
 rule rcca_figure:
     input:
-        sums=RCCA_SUMS,
+        sums=plan.rcca_sums(),
     output:
         report(
             f"{RESULTS}/figures/rcca.svg",
@@ -119,7 +83,7 @@ rule rcca_figure:
     conda:
         "../../environment.yml"
     params:
-        titles=RCCA_TITLES,
+        titles=plan.rcca_titles(),
         code=code_version("rcca_figure.py"),
     script:
         "../scripts/rcca_figure.py"
