@@ -8,14 +8,17 @@ import scipy.linalg
 
 Matrix = npt.NDArray[np.float64]
 
-# Below this order, or when more than this fraction of the spectrum is wanted, dense LAPACK wins.
-_DENSE_ORDER = 400
-_DENSE_FRACTION = 0.2
-_EXTRA = 8
-_MAX_BLOCKS = 8
-_MAX_PRODUCTS = 400
-# Relative to the largest eigenvalue. An eigenvalue of a symmetric matrix lies within its residual.
-_TOLERANCE = 1e-10
+# Up to this order LAPACK's eigensolver is faster than any iteration.
+_DENSE_ORDER = 1500
+# A full SVD is best for small matrices, or if more than this fraction of it is wanted.
+_FULL_ORDER = 400
+_FULL_FRACTION = 0.2
+# Columns multiplied at once: products bound by arithmetic, not by reading the matrix.
+_WIDTH = 32
+_STEPS_BETWEEN_TESTS = 4
+# Of residuals, relative to the largest eigenvalue: an eigenvalue lies within its residual.
+_TOLERANCE = 1e-9
+_ORTHOGONAL = 1e-13
 
 
 def leading_eigh(A: Matrix, k: int) -> tuple[Matrix, Matrix]:
@@ -31,11 +34,7 @@ def leading_eigh(A: Matrix, k: int) -> tuple[Matrix, Matrix]:
     values : ndarray of shape (k,), decreasing
     vectors : ndarray of shape (m, k)
     """
-    m = len(A)
-    if _dense(m, k):
-        values, vectors = scipy.linalg.eigh(A, subset_by_index=(m - k, m - 1), driver="evr")
-        return values[::-1].copy(), vectors[:, ::-1].copy()
-    return _block_krylov(lambda V: A @ V, m, k)
+    return _leading(lambda V: A @ V, lambda: A, len(A), k)
 
 
 def leading_svd(D: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
@@ -52,66 +51,98 @@ def leading_svd(D: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
     values : ndarray of shape (k,), decreasing
     V : ndarray of shape (q, k)
     """
-    if _dense(min(D.shape), k):
-        U, values, Vt = scipy.linalg.svd(D, full_matrices=False)
-        return U[:, :k].copy(), values[:k].copy(), Vt[:k].T.copy()
     if D.shape[0] < D.shape[1]:
         V, values, U = leading_svd(D.T, k)
         return U, values, V
-    _, V = _block_krylov(lambda V: D.T @ (D @ V), D.shape[1], k)
+    order = D.shape[1]
+    if order <= _FULL_ORDER or k > _FULL_FRACTION * order:
+        U, values, Vt = scipy.linalg.svd(D, full_matrices=False)
+        return U[:, :k].copy(), values[:k].copy(), Vt[:k].T.copy()
+    _, V = _leading(lambda V: D.T @ (D @ V), lambda: D.T @ D, order, k)
     # Rayleigh–Ritz on D itself: the squares would cost the small values half their digits.
     Q, R = scipy.linalg.qr(D @ V, mode="economic")
     left, values, right = scipy.linalg.svd(R)
     return Q @ left, values, V @ right.T
 
 
-def _dense(order: int, k: int) -> bool:
-    return order <= _DENSE_ORDER or k > _DENSE_FRACTION * order
+def _leading(
+    apply: Callable[[Matrix], Matrix], matrix: Callable[[], Matrix], order: int, k: int
+) -> tuple[Matrix, Matrix]:
+    """Leading eigenpairs of a symmetric matrix given by its products and, if need be, itself."""
+    if order > _DENSE_ORDER and k <= _FULL_FRACTION * order:
+        found = _block_krylov(apply, order, k)
+        if found is not None:
+            return found
+    values, vectors = scipy.linalg.eigh(matrix(), subset_by_index=(order - k, order - 1))
+    return values[::-1].copy(), vectors[:, ::-1].copy()
 
 
-def _block_krylov(apply: Callable[[Matrix], Matrix], m: int, k: int) -> tuple[Matrix, Matrix]:
-    """Thick-restarted block Lanczos with full reorthogonalisation.
+def _block_krylov(
+    apply: Callable[[Matrix], Matrix], m: int, k: int
+) -> tuple[Matrix, Matrix] | None:
+    """Block Lanczos, repeated from a fresh random block until that brings no new eigenvalue.
 
-    The block is wider than k, so that eigenvalues of any multiplicity up to k are found: a narrow
-    block would return too few of the many correlations of exactly 1 that an overfitted CCA has.
+    A block of width w finds at most w copies of a repeated eigenvalue, and an overfitted CCA has
+    hundreds of correlations of exactly 1: each repetition finds the next w of them.
+
+    Returns None where it would cost more than a dense solver: eigenvalues so tightly clustered,
+    yet not equal, that they do not separate.
     """
-    width = k + _EXTRA
-    most = min(m, width * _MAX_BLOCKS)
-    start = np.random.default_rng(0).standard_normal((m, width))
-    V = np.empty((m, most), order="F")
-    AV = np.empty((m, most), order="F")
-    filled, block = 0, scipy.linalg.qr(start, mode="economic")[0]
-    for _ in range(_MAX_PRODUCTS):
-        new = slice(filled, filled + block.shape[1])
-        V[:, new] = block
-        AV[:, new] = apply(block)
-        filled = new.stop
-        values, Y = scipy.linalg.eigh(_symmetric(V[:, :filled].T @ AV[:, :filled]))
-        values, Y = values[::-1], Y[:, ::-1]
-        residual = AV[:, :filled] @ Y[:, :width]
-        ritz = V[:, :filled] @ Y[:, :width]
-        residual -= ritz * values[:width]
-        norms = np.linalg.norm(residual[:, :k], axis=0)
-        if norms.max() <= _TOLERANCE * values[0] or filled == m:
-            return values[:k].copy(), ritz[:, :k]
-        if filled + width > most:
-            keep = min(2 * width, filled)
-            V[:, :keep], AV[:, :keep] = V[:, :filled] @ Y[:, :keep], AV[:, :filled] @ Y[:, :keep]
-            filled = keep
-        block = _orthonormal_complement(residual, V[:, :filled])
-    raise ArithmeticError(
-        f"the {k} leading eigenpairs of order {m} did not converge in {_MAX_PRODUCTS} block "
-        f"products (largest residual {norms.max():.1e}). Please report this matrix."
-    )
+    rng = np.random.default_rng(0)
+    values, X = np.zeros(k), np.empty((m, 0))
+    for _ in range(2 + k // _WIDTH):
+        previous = values
+        start = _orthonormal_complement(rng.standard_normal((m, _WIDTH)), X)
+        found = _restarted_lanczos(apply, X, start, previous, k)
+        if found is None:
+            return None
+        values, X = found
+        if (values - previous).max() <= _TOLERANCE * values[0]:
+            break
+    return values, X
 
 
-def _symmetric(T: Matrix) -> Matrix:
-    return (T + T.T) / 2
+def _restarted_lanczos(
+    apply: Callable[[Matrix], Matrix], X: Matrix, block: Matrix, values: Matrix, k: int
+) -> tuple[Matrix, Matrix] | None:
+    """Thick-restarted block Lanczos with full reorthogonalisation, from Ritz vectors X and a block.
+
+    The projection T = VᵀAV is dense here: after a restart it is not banded any more.
+    """
+    m, width = block.shape
+    most = 4 * k + 4 * width
+    V, T = np.empty((m, most), order="F"), np.zeros((most, most))
+    size = X.shape[1]
+    V[:, :size], V[:, size : size + width] = X, block
+    T[:size, :size] = np.diag(values[:size])
+    size += width
+    for step in range(1, 20 + m // 20):
+        basis, last = V[:, :size], slice(size - width, size)
+        product = apply(V[:, last])
+        H = basis.T @ product
+        T[:size, last], T[last, :size] = H, H.T
+        block = _orthonormal_complement(product - basis @ H, basis)
+        remainder = block.T @ product
+        full = size + width > most
+        if full or (step % _STEPS_BETWEEN_TESTS == 0 and size >= k + width):
+            theta, Y = scipy.linalg.eigh((T[:size, :size] + T[:size, :size].T) / 2)
+            theta, Y = theta[::-1], Y[:, ::-1]
+            residuals = np.linalg.norm(remainder @ Y[last, :k], axis=0)
+            if residuals.max() <= _TOLERANCE * theta[0]:
+                return theta[:k].copy(), basis @ Y[:, :k]
+            if full:
+                size = k + (most - k) // 3
+                V[:, :size] = basis @ Y[:, :size]
+                T[:] = 0.0
+                T[:size, :size] = np.diag(theta[:size])
+        V[:, size : size + width] = block
+        size += width
+    return None
 
 
 def _orthonormal_complement(block: Matrix, V: Matrix) -> Matrix:
-    """Orthonormal basis of the block's part outside span(V); twice is enough."""
-    for _ in range(2):
-        block = block - V @ (V.T @ block)
-        block = scipy.linalg.qr(block, mode="economic")[0]
+    """Orthonormal basis of the block's part outside span(V), or of any part if it has none."""
+    block = scipy.linalg.qr(block, mode="economic")[0]
+    while np.abs(overlap := V.T @ block).max(initial=0.0) > _ORTHOGONAL:
+        block = scipy.linalg.qr(block - V @ overlap, mode="economic")[0]
     return block
