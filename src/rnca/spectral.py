@@ -16,6 +16,9 @@ _MAX_BLOCKS = 8
 _MAX_PRODUCTS = 400
 # Relative to the largest eigenvalue. An eigenvalue of a symmetric matrix lies within its residual.
 _TOLERANCE = 1e-10
+# Of DᵀD the residual over σ bounds the error of a singular value σ, so that small ones need smaller
+# residuals; below this share of the largest, rounding leaves no smaller residual to wait for.
+_SMALL = 1e-3
 
 
 def leading_eigh(A: Matrix, k: int) -> tuple[Matrix, Matrix]:
@@ -35,7 +38,11 @@ def leading_eigh(A: Matrix, k: int) -> tuple[Matrix, Matrix]:
     if _dense(m, k):
         values, vectors = scipy.linalg.eigh(A, subset_by_index=(m - k, m - 1), driver="evr")
         return values[::-1].copy(), vectors[:, ::-1].copy()
-    return _block_krylov(lambda V: A @ V, m, k)
+    scale = _largest_entry(A)
+    values, vectors = _block_krylov(
+        lambda V: A @ V / scale, m, k, lambda values: _TOLERANCE * values[0]
+    )
+    return values * scale, vectors
 
 
 def leading_svd(D: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
@@ -58,7 +65,15 @@ def leading_svd(D: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
     if D.shape[0] < D.shape[1]:
         V, values, U = leading_svd(D.T, k)
         return U, values, V
-    _, V = _block_krylov(lambda V: D.T @ (D @ V), D.shape[1], k)
+    scale = _largest_entry(D)
+    _, V = _block_krylov(
+        lambda V: D.T @ (D @ V / scale) / scale,
+        D.shape[1],
+        k,
+        lambda squares: (
+            _TOLERANCE * np.sqrt(squares[0] * np.maximum(squares, _SMALL**2 * squares[0]))
+        ),
+    )
     # Rayleigh–Ritz on D itself: the squares would cost the small values half their digits.
     Q, R = scipy.linalg.qr(D @ V, mode="economic")
     left, values, right = scipy.linalg.svd(R)
@@ -69,11 +84,19 @@ def _dense(order: int, k: int) -> bool:
     return order <= _DENSE_ORDER or k > _DENSE_FRACTION * order
 
 
-def _block_krylov(apply: Callable[[Matrix], Matrix], m: int, k: int) -> tuple[Matrix, Matrix]:
+def _largest_entry(A: Matrix) -> float:
+    """Largest absolute value, or 1 for a zero matrix: divided by it, no square leaves the range."""
+    return float(max(A.max(), -A.min())) or 1.0
+
+
+def _block_krylov(
+    apply: Callable[[Matrix], Matrix], m: int, k: int, allowed: Callable[[Matrix], Matrix | float]
+) -> tuple[Matrix, Matrix]:
     """Thick-restarted block Lanczos with full reorthogonalisation.
 
     The block is wider than k, so that eigenvalues of any multiplicity up to k are found: a narrow
     block would return too few of the many correlations of exactly 1 that an overfitted CCA has.
+    ``allowed`` gives the residual norms to reach, from the k leading Ritz values.
     """
     width = k + _EXTRA
     most = min(m, width * _MAX_BLOCKS)
@@ -92,7 +115,7 @@ def _block_krylov(apply: Callable[[Matrix], Matrix], m: int, k: int) -> tuple[Ma
         ritz = V[:, :filled] @ Y[:, :width]
         residual -= ritz * values[:width]
         norms = np.linalg.norm(residual[:, :k], axis=0)
-        if norms.max() <= _TOLERANCE * values[0] or filled == m:
+        if (norms <= allowed(values[:k])).all() or filled == m:
             return values[:k].copy(), ritz[:, :k]
         if filled + width > most:
             keep = min(2 * width, filled)
