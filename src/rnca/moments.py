@@ -3,7 +3,7 @@
 import os
 import zipfile
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -188,15 +188,22 @@ class Moments:
             If the file is cut short or damaged, is not of this format, or belongs to other
             features.
         """
-        try:
-            with np.load(path, allow_pickle=False) as stored:
-                moments = cls._from_arrays({name: stored[name] for name in stored.files})
-        except (zipfile.BadZipFile, KeyError, EOFError, OSError, ValueError) as error:
-            if isinstance(error, FileNotFoundError):
-                raise
-            raise ValueError(
-                f"{path}: not a complete file of moments ({error}). Delete it and compute it again."
-            ) from error
+        with open(path, "rb") as file:
+            try:
+                moments = cls._from_arrays(_read_archive(file))
+            # RuntimeError: what zipfile makes of damaged flags (encryption, unknown methods).
+            except (
+                zipfile.BadZipFile,
+                KeyError,
+                EOFError,
+                OSError,
+                ValueError,
+                RuntimeError,
+            ) as error:
+                raise ValueError(
+                    f"{path}: not a complete file of moments ({error}). Delete it and compute it "
+                    "again."
+                ) from error
         if features is not None and moments.features != features:
             raise ValueError(
                 f"{path}: computed with other features (fingerprint {moments.features[:12]}…, "
@@ -252,6 +259,13 @@ class Moments:
                 f"cannot merge moments of other features (fingerprint {other.features[:12]}… "
                 f"into {self.features[:12]}…)."
             )
+
+
+def _read_archive(file: BinaryIO) -> dict[str, npt.NDArray[Any]]:
+    stored = np.load(file, allow_pickle=False)
+    if not isinstance(stored, np.lib.npyio.NpzFile):
+        raise ValueError("a single array, not an archive of them")
+    return {name: stored[name] for name in stored.files}
 
 
 def _add_gram(z: npt.NDArray[np.float64], into: npt.NDArray[np.float64]) -> None:
