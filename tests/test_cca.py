@@ -99,7 +99,7 @@ def test_canonical_variables_are_centred_uncorrelated_and_of_unit_variance(halve
     model = rcca(kind, reg=1e-12 if kind == "fourier" else 1e-8).fit(X, Y)
     U, V = model.transform(X, Y)
     assert_allclose(U.mean(axis=0), 0, atol=1e-8)
-    shrinkage = 2e-2 if kind == "nystroem" else 1e-6  # what reg takes from the variance
+    shrinkage = 2e-2 if kind == "nystroem" else 1e-5  # what reg takes from the variance
     assert_allclose(np.cov(U.T), np.eye(10), atol=shrinkage)
     assert_allclose(np.cov(U.T, V.T)[:10, 10:], np.diag(model.correlations_), atol=1e-9)
     correlations = model.component_correlations(X, Y)

@@ -124,7 +124,7 @@ default="fourier"
         The stream's head, its first max(m, chunk_size) rows, gives the pilot means, median kernel
         widths and Nyström landmarks.
         """
-        stream = rechunk(chunks, self._head_rows())
+        stream = rechunk(chunks, self._head_rows(), "XY")
         head = next(stream)
         self.draw(*head)
         return self.solve(self._moments_of_stream(chain([head], stream)))

@@ -170,8 +170,7 @@ class FeatureMapping:
     def _projected(
         self, view: View, fitted: FeatureMap, mean: FloatArray, basis: FloatArray
     ) -> FloatArray:
-        dtype = np.float32 if view.data.dtype == np.float32 else np.float64
-        out = np.empty((len(view), basis.shape[1]), dtype)
+        out = np.empty((len(view), basis.shape[1]), view.read(0, 1).dtype)
         filled = 0
         for projected in self._projected_chunks(view, fitted, mean, basis):
             out[filled : filled + len(projected)] = projected

@@ -107,7 +107,7 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         The stream's head, its first max(m, chunk_size) rows, gives the pilot mean, the median
         kernel width and Nyström landmarks.
         """
-        stream = rechunk(((chunk,) for chunk in chunks), self._head_rows())
+        stream = rechunk(((chunk,) for chunk in chunks), self._head_rows(), "X")
         head = next(stream)
         self.draw(head[0])
         return self.solve(self._moments_of_stream(chain([head], stream)))
