@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, product
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -196,7 +197,7 @@ default="fourier"
         checked = [self._check_sizes(size) for size in sizes]
         for reg, (m_x, m_y) in product([self.reg] if regs is None else regs, checked):
             model = RCCA(**{**self.get_params(deep=False), "reg": reg, "n_features": (m_x, m_y)})
-            model.n_features_in_ = self.n_features_in_
+            self._hand_on_columns(model)
             model.map_x_, model.map_y_ = self.map_x_.prefix(m_x), self.map_y_.prefix(m_y)
             model._set_solution(self.moments_, self._whiten(*self._regs(reg)))
             yield model
@@ -301,7 +302,7 @@ default="fourier"
     def _regs(self, reg: Any) -> tuple[float, float]:
         reg_x, reg_y = pair(reg, "reg")
         for value in (reg_x, reg_y):
-            if not 0 <= value < np.inf:
+            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
                 raise ValueError(f"reg={value!r}: the regulariser must be a finite number >= 0.")
         return float(reg_x), float(reg_y)
 

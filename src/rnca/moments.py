@@ -145,7 +145,7 @@ class Moments:
         Of ``"xx"`` and ``"yy"`` the columns beyond ``stop`` mirror the lower triangle.
         """
         self._check_rows()
-        moment = getattr(self, which)
+        moment: npt.NDArray[np.float64] = getattr(self, which)
         total_x, total_y = (self._first_moments(view)[1] for view in which)
         rows = moment[start:stop].copy()
         if which != "xy":

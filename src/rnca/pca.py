@@ -157,7 +157,7 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             self._check_size(m, self.map_)
         for m in sizes:
             model = RPCA(**{**self.get_params(deep=False), "n_features": m})
-            model.n_features_in_ = self.n_features_in_
+            self._hand_on_columns(model)
             model.map_ = self.map_.prefix(m)
             model._set_solution(self.moments_)
             yield model
