@@ -294,7 +294,7 @@ default="fourier"
     _whitened: Whitened | None = None
 
     def _whiten(self, reg_x: float, reg_y: float) -> Whitened:
-        if self._whitened is None or self._whitened.regs != (reg_x, reg_y):
+        if self._whitened is None or not self._whitened.holds(self.moments_, reg_x, reg_y):
             self._whitened = None  # frees D before the next one is made
             self._whitened = Whitened(self.moments_, reg_x, reg_y)
         return self._whitened

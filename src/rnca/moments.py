@@ -53,6 +53,8 @@ class Moments:
                 raise ValueError(f"{name}={m}: the number of features must be >= 1.")
         self.m_x, self.m_y, self.features = m_x, m_y, features
         self.n = 0
+        # Names the factorisation that the strict upper triangles hold, if any.
+        self.tenant: object | None = None
         self.xx = np.zeros((m_x, m_x))
         self.shift_x, self.sum_x = np.zeros(m_x), np.zeros(m_x)
         if m_y is not None:
@@ -79,6 +81,7 @@ class Moments:
         self._check_update(zx, zy)
         if len(zx) == 0:
             return self
+        self.tenant = None
         first = self.n == 0
         if first:
             self.shift_x = zx.mean(axis=0, dtype=np.float64)
@@ -103,6 +106,7 @@ class Moments:
         self._check_merge(other)
         if other.n == 0:
             return self
+        self.tenant = None
         if self.n == 0:
             self.shift_x = other.shift_x.copy()
             if self.two_views:

@@ -109,11 +109,21 @@ class Whitened:
 
     def __init__(self, moments: Moments, reg_x: float, reg_y: float) -> None:
         self.regs = (reg_x, reg_y)
+        self._moments, self._token = moments, object()
+        moments.tenant = self._token
         self.x = Factor(moments, "x", reg_x)
         self.y = Factor(moments, "y", reg_y)
         self.D = moments.covariance("xy")
         self.x.whiten_rows(self.D)
         self.y.whiten_columns(self.D)
+
+    def holds(self, moments: Moments, reg_x: float, reg_y: float) -> bool:
+        """Whether this is still the factorisation of these moments: neither grown nor lent on."""
+        return (
+            self._moments is moments
+            and moments.tenant is self._token
+            and self.regs == (reg_x, reg_y)
+        )
 
     def canonical(
         self, m_x: int, m_y: int, k: int
