@@ -17,6 +17,8 @@ from rnca.rows import View, check_at_least_two_rows, check_pair, rechunk
 from rnca.whitening import Whitened
 
 _ROUNDING = 1e-6
+# Standard deviations that rounding gives a constant; canonical variables are of order 1.
+_CONSTANT = 1e-12
 
 
 class RCCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -247,9 +249,16 @@ default="fourier"
         for zx, zy in zip(projected_x, projected_y, strict=True):
             moments.update(zx, zy)
         covariance = moments.covariance("xy").diagonal()
-        variances = moments.covariance("xx").diagonal() * moments.covariance("yy").diagonal()
+        variances = [moments.covariance(view * 2).diagonal() for view in "xy"]
+        varies = [
+            variance > _CONSTANT**2 * (1 + moments.mean(view) ** 2)
+            for variance, view in zip(variances, "xy", strict=True)
+        ]
         correlations: npt.NDArray[np.float64] = np.divide(
-            covariance, np.sqrt(variances), out=np.zeros(len(covariance)), where=variances > 0
+            covariance,
+            np.sqrt(np.abs(variances[0] * variances[1])),
+            out=np.zeros(len(covariance)),
+            where=varies[0] & varies[1],
         )
         return correlations
 
