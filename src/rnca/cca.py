@@ -139,8 +139,8 @@ default="fourier"
         the same maps from the same data and an integer ``random_state``.
         """
         self._check_components()
-        validate_data(self, X, skip_check_array=True)
         x, y = View(X, "X"), View(Y, "Y")
+        validate_data(self, X, skip_check_array=True)
         check_pair(x, y)
         check_at_least_two_rows(len(x), "X")
         self.map_x_, self.map_y_ = self._fitted_maps(x, y)
@@ -219,15 +219,16 @@ default="fourier"
         check_is_fitted(self, "correlations_")
         if X is None and Y is None:
             raise ValueError("transform needs X, Y or both; both are None.")
+        views = [None if X is None else View(X, "X"), None if Y is None else View(Y, "Y")]
         if X is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
         parts = [
-            self._projected(View(data, name), fitted, mean, basis)
-            for data, name, fitted, mean, basis in (
-                (X, "X", self.map_x_, self.mean_x_, self.F_),
-                (Y, "Y", self.map_y_, self.mean_y_, self.G_),
+            self._projected(view, fitted, mean, basis)
+            for view, fitted, mean, basis in (
+                (views[0], self.map_x_, self.mean_x_, self.F_),
+                (views[1], self.map_y_, self.mean_y_, self.G_),
             )
-            if data is not None
+            if view is not None
         ]
         return parts[0] if len(parts) == 1 else tuple(parts)
 

@@ -115,8 +115,8 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def draw(self, X: Any) -> Self:
         """Draw the feature map without a pass over the data: first step of `fit`."""
         check_count(self.n_components, "n_components")
-        validate_data(self, X, skip_check_array=True)
         view = View(X)
+        validate_data(self, X, skip_check_array=True)
         check_at_least_two_rows(len(view), "X")
         (self.map_,) = self._fitted_maps(view)
         return self
@@ -174,8 +174,9 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         ndarray of shape (n, n_components)
         """
         check_is_fitted(self, "components_")
+        view = View(X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return self._projected(View(X), self.map_, self.mean_, self.components_.T)
+        return self._projected(view, self.map_, self.mean_, self.components_.T)
 
     def _set_solution(self, moments: Moments) -> None:
         m, n = self.map_.n_features_out, moments.n

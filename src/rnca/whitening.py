@@ -51,13 +51,15 @@ class Factor:
         self.storage.flat[:: m + 1] = diagonal
         # Of a dependent feature, rounding may leave a positive pivot for LAPACK to accept.
         dependent = np.flatnonzero(~(self.root**2 > _DEPENDENT * np.sqrt(m) * variances))
+        if info != 0:  # what lies beyond was not factored
+            dependent = np.append(dependent[dependent < info - 1], info - 1)
         if reg == 0 and m >= moments.n:  # centred rows have rank n − 1
             dependent = np.append(dependent, moments.n - 1)
-        if info != 0 or dependent.size:
-            first = info - 1 if info else dependent.min()
+        if dependent.size:
             raise ValueError(
                 f"the covariance of the {view} features is singular with reg={reg:g}: feature "
-                f"{first} depends linearly on those before it. Raise reg, or use fewer features."
+                f"{dependent.min()} depends linearly on those before it. Raise reg, or use fewer "
+                "features."
             )
         for i in range(m - 1):
             self.storage[i, i + 1 :] /= self.root[i]
