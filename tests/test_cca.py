@@ -14,6 +14,7 @@ from sklearn.cross_decomposition import CCA
 import oracles
 from rnca import RCCA, FourierFeatures, Moments, NystroemFeatures, kernel_cca, median_gamma
 from rnca.rows import shard_bounds
+from rnca.whitening import Whitened
 
 KINDS = ["fourier", "nystroem", "linear"]
 TOLERANCES = {
@@ -119,10 +120,11 @@ def test_linear_rcca_is_textbook_cca(halves):
 
 
 def test_score_is_the_sum_of_absolute_test_correlations(halves):
-    X, Y = halves
+    X, Y = halves[0], np.random.default_rng(0).normal(size=(1797, 3))
     model = rcca(m=60).fit(X[:1000], Y[:1000])
     U, V = model.transform(X[1000:], Y[1000:])
     expected = np.array([np.corrcoef(u, v)[0, 1] for u, v in zip(U.T, V.T, strict=True)])
+    assert expected.min() < 0  # noise: signs are lost in the score alone
     assert_allclose(model.component_correlations(X[1000:], Y[1000:]), expected, atol=1e-12)
     assert model.score(X[1000:], Y[1000:]) == pytest.approx(np.abs(expected).sum(), abs=1e-11)
 
@@ -239,8 +241,19 @@ def test_moments_can_grow_after_a_solution(halves):
     X, Y = halves
     model = rcca(chunk_size=500).draw(X, Y)
     model.solve(model.accumulate(X, Y, 0, 1000))
-    model.solve(model.moments_.merge(model.accumulate(X, Y, 1000)))
-    assert_same_answer(model, rcca().fit(X, Y), 1e-9)
+    model.moments_.merge(model.accumulate(X, Y, 1000))
+    (member,) = model.path([80])
+    assert_same_answer(member, rcca().fit(X, Y), 1e-9)
+    assert_same_answer(model.solve(model.moments_), member, 1e-12)
+
+
+def test_a_path_factors_once_for_each_reg(halves, monkeypatch):
+    made = []
+    monkeypatch.setattr(
+        "rnca.cca.Whitened", lambda *given: made.append(given[1:]) or Whitened(*given)
+    )
+    rcca(reg=1.0).fit(*halves).path([20, 40, (10, 30)], [1.0, 2.0])
+    assert made == [(1.0, 1.0), (2.0, 2.0)]
 
 
 def test_gamma_and_size_differ_between_views(halves):
