@@ -10,7 +10,7 @@ hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=No
 hypothesis.settings.load_profile("repeatable")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def halves():
     """Left and right halves of the 1797 digits of scikit-learn, read-only: 32 columns each."""
     images = load_digits().images
