@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, product
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,8 @@ from rnca.rows import View, check_at_least_two_rows, check_pair, rechunk
 from rnca.whitening import Whitened
 
 _ROUNDING = 1e-6
+# Standard deviations that rounding gives a constant; canonical variables are of order 1.
+_CONSTANT = 1e-12
 
 
 class RCCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -126,7 +129,7 @@ default="fourier"
         The stream's head, its first max(m, chunk_size) rows, gives the pilot means, median kernel
         widths and Nyström landmarks.
         """
-        stream = rechunk(chunks, self._head_rows())
+        stream = rechunk(chunks, self._head_rows(), "XY")
         head = next(stream)
         self.draw(*head)
         return self.solve(self._moments_of_stream(chain([head], stream)))
@@ -138,8 +141,8 @@ default="fourier"
         the same maps from the same data and an integer ``random_state``.
         """
         self._check_components()
-        validate_data(self, X, skip_check_array=True)
         x, y = View(X, "X"), View(Y, "Y")
+        validate_data(self, X, skip_check_array=True)
         check_pair(x, y)
         check_at_least_two_rows(len(x), "X")
         self.map_x_, self.map_y_ = self._fitted_maps(x, y)
@@ -198,7 +201,7 @@ default="fourier"
         checked = [self._check_sizes(size) for size in sizes]
         for reg, (m_x, m_y) in product([self.reg] if regs is None else regs, checked):
             model = RCCA(**{**self.get_params(deep=False), "reg": reg, "n_features": (m_x, m_y)})
-            model.n_features_in_ = self.n_features_in_
+            self._hand_on_columns(model)
             model.map_x_, model.map_y_ = self.map_x_.prefix(m_x), self.map_y_.prefix(m_y)
             model._set_solution(self.moments_, self._whiten(*self._regs(reg)))
             yield model
@@ -218,15 +221,16 @@ default="fourier"
         check_is_fitted(self, "correlations_")
         if X is None and Y is None:
             raise ValueError("transform needs X, Y or both; both are None.")
+        views = [None if X is None else View(X, "X"), None if Y is None else View(Y, "Y")]
         if X is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
         parts = [
-            self._projected(View(data, name), fitted, mean, basis)
-            for data, name, fitted, mean, basis in (
-                (X, "X", self.map_x_, self.mean_x_, self.F_),
-                (Y, "Y", self.map_y_, self.mean_y_, self.G_),
+            self._projected(view, fitted, mean, basis)
+            for view, fitted, mean, basis in (
+                (views[0], self.map_x_, self.mean_x_, self.F_),
+                (views[1], self.map_y_, self.mean_y_, self.G_),
             )
-            if data is not None
+            if view is not None
         ]
         return parts[0] if len(parts) == 1 else tuple(parts)
 
@@ -248,9 +252,16 @@ default="fourier"
         for zx, zy in zip(projected_x, projected_y, strict=True):
             moments.update(zx, zy)
         covariance = moments.covariance("xy").diagonal()
-        variances = moments.covariance("xx").diagonal() * moments.covariance("yy").diagonal()
+        variances = [moments.covariance(view * 2).diagonal() for view in "xy"]
+        varies = [
+            variance > _CONSTANT**2 * (1 + moments.mean(view) ** 2)
+            for variance, view in zip(variances, "xy", strict=True)
+        ]
         correlations: npt.NDArray[np.float64] = np.divide(
-            covariance, np.sqrt(variances), out=np.zeros(len(covariance)), where=variances > 0
+            covariance,
+            np.sqrt(np.abs(variances[0] * variances[1])),
+            out=np.zeros(len(covariance)),
+            where=varies[0] & varies[1],
         )
         return correlations
 
@@ -296,7 +307,7 @@ default="fourier"
     _whitened: Whitened | None = None
 
     def _whiten(self, reg_x: float, reg_y: float) -> Whitened:
-        if self._whitened is None or self._whitened.regs != (reg_x, reg_y):
+        if self._whitened is None or not self._whitened.holds(self.moments_, reg_x, reg_y):
             self._whitened = None  # frees D before the next one is made
             self._whitened = Whitened(self.moments_, reg_x, reg_y)
         return self._whitened
@@ -304,7 +315,7 @@ default="fourier"
     def _regs(self, reg: Any) -> tuple[float, float]:
         reg_x, reg_y = pair(reg, "reg")
         for value in (reg_x, reg_y):
-            if not 0 <= value < np.inf:
+            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
                 raise ValueError(f"reg={value!r}: the regulariser must be a finite number >= 0.")
         return float(reg_x), float(reg_y)
 

@@ -47,6 +47,11 @@ def centred_kernel(X: Any, gamma: float) -> Matrix:
     """Gaussian kernel matrix exp(-gamma ‖x − y‖²) of the rows, centred in feature space."""
     view = View(X)
     check_at_least_two_rows(len(view), "X")
+    if not 0 < gamma < np.inf:
+        raise ValueError(
+            f"gamma={gamma!r}: the kernel width of exp(-gamma ‖x − y‖²) must be a finite "
+            "number > 0."
+        )
     K: Matrix = rbf_kernel(view.read(0, len(view)).astype(np.float64), gamma=gamma)
     K -= K.mean(axis=0)
     K -= K.mean(axis=1, keepdims=True)

@@ -103,8 +103,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         -------
         self
         """
-        validate_data(self, X, skip_check_array=True)
         view = View(X)
+        validate_data(self, X, skip_check_array=True)
         for start, stop in grid(0, len(view), _TRANSFORM_CHUNK):
             view.read(start, stop)
         return self.fit_view(view)
@@ -129,8 +129,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             float32 for float32 input, else float64, unless the map has a ``dtype``.
         """
         check_is_fitted(self)
-        validate_data(self, X, reset=False, skip_check_array=True)
         view = View(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
         out = None
         for start, stop in grid(0, len(view), _TRANSFORM_CHUNK):
             rows = view.read(start, stop)
@@ -313,7 +313,7 @@ class NystroemFeatures(FeatureMap):
     >>> import numpy as np
     >>> from rnca import NystroemFeatures
     >>> X = np.random.default_rng(0).normal(size=(5, 3))
-    >>> NystroemFeatures(n_features=4, random_state=0).fit_transform(X).max()
+    >>> float(NystroemFeatures(n_features=4, random_state=0).fit_transform(X).max())
     1.0
     """
 

@@ -92,7 +92,13 @@ class FeatureMapping:
 
     def _head_rows(self) -> int:
         """How many rows of a stream the maps are drawn from."""
-        return max(self._chunk_size(), *(int(m) for m in pair(self.n_features, "n_features")))
+        kinds, counts = pair(self.feature_map, "feature_map"), pair(self.n_features, "n_features")
+        wanted = [
+            kind.n_features if isinstance(kind, FeatureMap) else count
+            for kind, count in zip(kinds, counts, strict=True)
+        ]
+        # Anything but an integer is refused, or ignored, when the maps are drawn.
+        return max(self._chunk_size(), *(m if isinstance(m, int) else 0 for m in wanted))
 
     def _fingerprint(self) -> str:
         return "-".join(fitted.fingerprint() for fitted in self._maps)
@@ -103,8 +109,14 @@ class FeatureMapping:
         return Moments(*sizes, features=self._fingerprint())
 
     def _moments_of_rows(self, views: Sequence[View], start: int, stop: int | None) -> Moments:
+        n = len(views[0])
+        stop = n if stop is None else stop
+        if not 0 <= start < stop <= n:
+            raise ValueError(
+                f"rows {start}:{stop}: there are {n} rows. Take ranges from rnca.rows.shard_bounds."
+            )
         moments = self.empty_moments()
-        self._add_rows(moments, views, start, len(views[0]) if stop is None else stop)
+        self._add_rows(moments, views, start, stop)
         return moments
 
     def _moments_of_stream(self, stream: Iterable[tuple[FloatArray, ...]]) -> Moments:
@@ -151,6 +163,12 @@ class FeatureMapping:
                 "n_features at least as large as the largest size."
             )
 
+    def _hand_on_columns(self, model: "FeatureMapping") -> None:
+        """Give a model of a path what scikit-learn notes about the columns of X."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(model, name, getattr(self, name))
+
     def __getstate__(self) -> Any:
         # Moments serve `path` and can take gigabytes: a pickled model is one to deploy.
         state: Any = super().__getstate__()
@@ -171,8 +189,7 @@ class FeatureMapping:
     def _projected(
         self, view: View, fitted: FeatureMap, mean: FloatArray, basis: FloatArray
     ) -> FloatArray:
-        dtype = np.float32 if view.data.dtype == np.float32 else np.float64
-        out = np.empty((len(view), basis.shape[1]), dtype)
+        out = np.empty((len(view), basis.shape[1]), view.read(0, 1).dtype)
         filled = 0
         for projected in self._projected_chunks(view, fitted, mean, basis):
             out[filled : filled + len(projected)] = projected

@@ -2,7 +2,7 @@
 
 import os
 import zipfile
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +53,8 @@ class Moments:
                 raise ValueError(f"{name}={m}: the number of features must be >= 1.")
         self.m_x, self.m_y, self.features = m_x, m_y, features
         self.n = 0
+        # Names the factorisation that the strict upper triangles hold, if any.
+        self.tenant: object | None = None
         self.xx = np.zeros((m_x, m_x))
         self.shift_x, self.sum_x = np.zeros(m_x), np.zeros(m_x)
         if m_y is not None:
@@ -79,6 +81,7 @@ class Moments:
         self._check_update(zx, zy)
         if len(zx) == 0:
             return self
+        self.tenant = None
         first = self.n == 0
         if first:
             self.shift_x = zx.mean(axis=0, dtype=np.float64)
@@ -103,6 +106,7 @@ class Moments:
         self._check_merge(other)
         if other.n == 0:
             return self
+        self.tenant = None
         if self.n == 0:
             self.shift_x = other.shift_x.copy()
             if self.two_views:
@@ -145,7 +149,7 @@ class Moments:
         Of ``"xx"`` and ``"yy"`` the columns beyond ``stop`` mirror the lower triangle.
         """
         self._check_rows()
-        moment = getattr(self, which)
+        moment: npt.NDArray[np.float64] = getattr(self, which)
         total_x, total_y = (self._first_moments(view)[1] for view in which)
         rows: npt.NDArray[np.float64] = moment[start:stop].copy()
         if which != "xy":
@@ -180,15 +184,22 @@ class Moments:
             If the file is cut short or damaged, is not of this format, or belongs to other
             features.
         """
-        try:
-            with np.load(path, allow_pickle=False) as stored:
-                moments = cls._from_arrays({name: stored[name] for name in stored.files})
-        except (zipfile.BadZipFile, KeyError, EOFError, OSError, ValueError) as error:
-            if isinstance(error, FileNotFoundError):
-                raise
-            raise ValueError(
-                f"{path}: not a complete file of moments ({error}). Delete it and compute it again."
-            ) from error
+        with open(path, "rb") as file:
+            try:
+                moments = cls._from_arrays(_read_archive(file))
+            # RuntimeError: what zipfile makes of damaged flags (encryption, unknown methods).
+            except (
+                zipfile.BadZipFile,
+                KeyError,
+                EOFError,
+                OSError,
+                ValueError,
+                RuntimeError,
+            ) as error:
+                raise ValueError(
+                    f"{path}: not a complete file of moments ({error}). Delete it and compute it "
+                    "again."
+                ) from error
         if features is not None and moments.features != features:
             raise ValueError(
                 f"{path}: computed with other features (fingerprint {moments.features[:12]}…, "
@@ -244,6 +255,13 @@ class Moments:
                 f"cannot merge moments of other features (fingerprint {other.features[:12]}… "
                 f"into {self.features[:12]}…)."
             )
+
+
+def _read_archive(file: BinaryIO) -> dict[str, npt.NDArray[Any]]:
+    stored = np.load(file, allow_pickle=False)
+    if not isinstance(stored, np.lib.npyio.NpzFile):
+        raise ValueError("a single array, not an archive of them")
+    return {name: stored[name] for name in stored.files}
 
 
 def _add_gram(z: npt.NDArray[np.float64], into: npt.NDArray[np.float64]) -> None:

@@ -107,7 +107,7 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         The stream's head, its first max(m, chunk_size) rows, gives the pilot mean, the median
         kernel width and Nyström landmarks.
         """
-        stream = rechunk(((chunk,) for chunk in chunks), self._head_rows())
+        stream = rechunk(((chunk,) for chunk in chunks), self._head_rows(), "X")
         head = next(stream)
         self.draw(head[0])
         return self.solve(self._moments_of_stream(chain([head], stream)))
@@ -115,8 +115,8 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def draw(self, X: Any) -> Self:
         """Draw the feature map without a pass over the data: first step of `fit`."""
         check_count(self.n_components, "n_components")
-        validate_data(self, X, skip_check_array=True)
         view = View(X)
+        validate_data(self, X, skip_check_array=True)
         check_at_least_two_rows(len(view), "X")
         (self.map_,) = self._fitted_maps(view)
         return self
@@ -157,7 +157,7 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             self._check_size(m, self.map_)
         for m in sizes:
             model = RPCA(**{**self.get_params(deep=False), "n_features": m})
-            model.n_features_in_ = self.n_features_in_
+            self._hand_on_columns(model)
             model.map_ = self.map_.prefix(m)
             model._set_solution(self.moments_)
             yield model
@@ -174,8 +174,9 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         ndarray of shape (n, n_components)
         """
         check_is_fitted(self, "components_")
+        view = View(X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return self._projected(View(X), self.map_, self.mean_, self.components_.T)
+        return self._projected(view, self.map_, self.mean_, self.components_.T)
 
     def _set_solution(self, moments: Moments) -> None:
         m, n = self.map_.n_features_out, moments.n

@@ -21,8 +21,8 @@ class View:
 
     Parameters
     ----------
-    data : array-like, memory map, or any object with a two-dimensional ``shape`` that is
-        sliceable by rows
+    data : array-like, memory map, or any object with a two-dimensional ``shape`` whose slices of
+        rows numpy can read
     name : str
         What error messages call it.
     """
@@ -44,7 +44,11 @@ class View:
     def take(self, index: npt.NDArray[np.integer[Any]]) -> FloatArray:
         """Read the rows named by ``index``, in that order, repeats allowed."""
         unique, inverse = np.unique(index, return_inverse=True)
-        rows = _as_float(np.asarray(self.data[unique]), self.name)
+        if isinstance(self.data, np.ndarray):
+            picked = self.data[unique]
+        else:  # of other tables only slices are asked
+            picked = np.concatenate([np.asarray(self.data[i : i + 1]) for i in unique.tolist()])
+        rows = _as_float(picked, self.name)
         self._refuse_non_finite(rows, unique)
         return rows[inverse]
 
@@ -145,16 +149,31 @@ def shard_bounds(n: int, shards: int, chunk_size: int) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
-def rechunk(chunks: Iterable[Sequence[Any]], size: int) -> Iterator[tuple[FloatArray, ...]]:
-    """Cut a stream of chunks, each of one or two views, into chunks of ``size`` rows."""
+def rechunk(
+    chunks: Iterable[Sequence[Any]], size: int, names: str
+) -> Iterator[tuple[FloatArray, ...]]:
+    """Cut a stream of chunks, each of the views in ``names``, into chunks of ``size`` rows."""
     waiting: list[tuple[FloatArray, ...]] = []
     held = seen = 0
+    widths = None
     for number, chunk in enumerate(chunks):
+        if len(chunk) != len(names):
+            raise ValueError(
+                f"chunk {number} has {len(chunk)} parts: give ({', '.join(names)}) in each chunk."
+            )
         views = [
-            View(data, f"{name} of chunk {number}") for data, name in zip(chunk, "XY", strict=False)
+            View(data, f"{name} of chunk {number}") for data, name in zip(chunk, names, strict=True)
         ]
         check_pair(views[0], views[-1])
-        waiting.append(tuple(view.read(0, len(view)) for view in views))
+        widths = widths or [view.shape[1] for view in views]
+        for view, width in zip(views, widths, strict=True):
+            if view.shape[1] != width:
+                raise ValueError(
+                    f"{view.name} has {view.shape[1]} features, but the first chunk has {width}: "
+                    "all chunks have the same columns."
+                )
+        # Copied: the stream may fill the same buffer again before these rows are used.
+        waiting.append(tuple(np.array(view.read(0, len(view))) for view in views))
         held += len(views[0])
         seen += len(views[0])
         while held >= size:

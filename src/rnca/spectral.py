@@ -7,6 +7,9 @@ import numpy.typing as npt
 import scipy.linalg
 
 Matrix = npt.NDArray[np.float64]
+Product = Callable[[Matrix], Matrix]
+Scales = Callable[[Matrix], Matrix]
+"""From Ritz values to what their residuals are judged by."""
 
 # Up to this order LAPACK's eigensolver is faster than any iteration.
 _DENSE_ORDER = 1500
@@ -18,7 +21,10 @@ _WIDTH = 32
 _STEPS_BETWEEN_TESTS = 4
 # Of residuals, relative to the largest eigenvalue: an eigenvalue lies within its residual.
 _TOLERANCE = 1e-9
-_ORTHOGONAL = 1e-13
+# Of DᵀD the residual over σ bounds the error of a singular value σ, so that small ones need smaller
+# residuals; below this share of the largest, rounding leaves no smaller residual to wait for.
+_SMALL = 1e-3
+_ORTHOGONAL = 1e-12
 
 
 def leading_eigh(A: Matrix, k: int) -> tuple[Matrix, Matrix]:
@@ -34,7 +40,11 @@ def leading_eigh(A: Matrix, k: int) -> tuple[Matrix, Matrix]:
     values : ndarray of shape (k,), decreasing
     vectors : ndarray of shape (m, k)
     """
-    return _leading(lambda V: A @ V, lambda: A, len(A), k)
+    scale = _largest_entry(A)
+    values, vectors = _leading(
+        lambda V: A @ V / scale, lambda: A / scale, len(A), k, lambda values: values[:1]
+    )
+    return values * scale, vectors
 
 
 def leading_svd(D: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
@@ -58,28 +68,38 @@ def leading_svd(D: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
     if order <= _FULL_ORDER or k > _FULL_FRACTION * order:
         U, values, Vt = scipy.linalg.svd(D, full_matrices=False)
         return U[:, :k].copy(), values[:k].copy(), Vt[:k].T.copy()
-    _, V = _leading(lambda V: D.T @ (D @ V), lambda: D.T @ D, order, k)
+    scale = _largest_entry(D)
+    _, V = _leading(
+        lambda V: D.T @ (D @ V / scale) / scale,
+        lambda: (D.T / scale) @ (D / scale),
+        order,
+        k,
+        lambda squares: np.sqrt(squares[0] * np.maximum(squares, _SMALL**2 * squares[0])),
+    )
     # Rayleigh–Ritz on D itself: the squares would cost the small values half their digits.
     Q, R = scipy.linalg.qr(D @ V, mode="economic")
     left, values, right = scipy.linalg.svd(R)
     return Q @ left, values, V @ right.T
 
 
+def _largest_entry(A: Matrix) -> float:
+    """Largest absolute value, or 1 for a zero matrix: divided by it, no square leaves the range."""
+    return float(max(A.max(), -A.min())) or 1.0
+
+
 def _leading(
-    apply: Callable[[Matrix], Matrix], matrix: Callable[[], Matrix], order: int, k: int
+    apply: Product, matrix: Callable[[], Matrix], order: int, k: int, scales: Scales
 ) -> tuple[Matrix, Matrix]:
     """Leading eigenpairs of a symmetric matrix given by its products and, if need be, itself."""
     if order > _DENSE_ORDER and k <= _FULL_FRACTION * order:
-        found = _block_krylov(apply, order, k)
+        found = _block_krylov(apply, order, k, scales)
         if found is not None:
             return found
     values, vectors = scipy.linalg.eigh(matrix(), subset_by_index=(order - k, order - 1))
     return values[::-1].copy(), vectors[:, ::-1].copy()
 
 
-def _block_krylov(
-    apply: Callable[[Matrix], Matrix], m: int, k: int
-) -> tuple[Matrix, Matrix] | None:
+def _block_krylov(apply: Product, m: int, k: int, scales: Scales) -> tuple[Matrix, Matrix] | None:
     """Block Lanczos, repeated from a fresh random block until that brings no new eigenvalue.
 
     A block of width w finds at most w copies of a repeated eigenvalue, and an overfitted CCA has
@@ -93,7 +113,7 @@ def _block_krylov(
     for _ in range(2 + k // _WIDTH):
         previous = values
         start = _orthonormal_complement(rng.standard_normal((m, _WIDTH)), X)
-        found = _restarted_lanczos(apply, X, start, previous, k)
+        found = _restarted_lanczos(apply, X, start, previous, scales)
         if found is None:
             return None
         values, X = found
@@ -103,20 +123,21 @@ def _block_krylov(
 
 
 def _restarted_lanczos(
-    apply: Callable[[Matrix], Matrix], X: Matrix, block: Matrix, values: Matrix, k: int
+    apply: Product, X: Matrix, block: Matrix, values: Matrix, scales: Scales
 ) -> tuple[Matrix, Matrix] | None:
     """Thick-restarted block Lanczos with full reorthogonalisation, from Ritz vectors X and a block.
 
     The projection T = VᵀAV is dense here: after a restart it is not banded any more.
     """
     m, width = block.shape
-    most = 4 * k + 4 * width
+    k = len(values)
+    most = min(4 * (k + width), m - width)
     V, T = np.empty((m, most), order="F"), np.zeros((most, most))
     size = X.shape[1]
     V[:, :size], V[:, size : size + width] = X, block
     T[:size, :size] = np.diag(values[:size])
     size += width
-    for step in range(1, 20 + m // 20):
+    for step in range(1, _step_budget(m) + 1):
         basis, last = V[:, :size], slice(size - width, size)
         product = apply(V[:, last])
         H = basis.T @ product
@@ -128,7 +149,7 @@ def _restarted_lanczos(
             theta, Y = scipy.linalg.eigh((T[:size, :size] + T[:size, :size].T) / 2)
             theta, Y = theta[::-1], Y[:, ::-1]
             residuals = np.linalg.norm(remainder @ Y[last, :k], axis=0)
-            if residuals.max() <= _TOLERANCE * theta[0]:
+            if (residuals <= _TOLERANCE * scales(theta[:k])).all():
                 return theta[:k].copy(), basis @ Y[:, :k]
             if full:
                 size = k + (most - k) // 3
@@ -140,9 +161,15 @@ def _restarted_lanczos(
     return None
 
 
+def _step_budget(m: int) -> int:
+    """Steps that cost about as much as the dense solver."""
+    return 20 + m // 20
+
+
 def _orthonormal_complement(block: Matrix, V: Matrix) -> Matrix:
-    """Orthonormal basis of the block's part outside span(V), or of any part if it has none."""
-    block = scipy.linalg.qr(block, mode="economic")[0]
-    while np.abs(overlap := V.T @ block).max(initial=0.0) > _ORTHOGONAL:
-        block = scipy.linalg.qr(block - V @ overlap, mode="economic")[0]
-    return block
+    """Orthonormal basis of the block's part outside span(V); random directions if it has none."""
+    for _ in range(2):  # what cancellation leaves of span(V) in the first pass goes in the second
+        block = scipy.linalg.qr(block - V @ (V.T @ block), mode="economic")[0]
+    if np.abs(V.T @ block).max(initial=0.0) < _ORTHOGONAL:
+        return block
+    return _orthonormal_complement(np.random.default_rng(V.shape[1]).normal(size=block.shape), V)

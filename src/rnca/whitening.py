@@ -8,6 +8,8 @@ from rnca.moments import Moments
 from rnca.spectral import leading_svd
 
 _BLOCK = 512
+# A pivot this small beside the feature's variance, times √m, is rounding.
+_DEPENDENT = 10 * np.finfo(np.float64).eps
 
 
 class Factor:
@@ -42,14 +44,22 @@ class Factor:
         # Participation ratio (tr C)² / tr C² of every leading block.
         self.effective_ranks = trace**2 / np.maximum(squares.cumsum(), np.finfo(float).tiny)
         self.storage.flat[:: m + 1] += reg
+        variances = self.storage.diagonal().copy()
         # Upper of C order is lower of Fortran order.
         _, info = lapack.dpotrf(self.storage.T, lower=1, clean=0, overwrite_a=1)
         self.root = self.storage.diagonal().copy()
         self.storage.flat[:: m + 1] = diagonal
-        if info != 0:
+        # Of a dependent feature, rounding may leave a positive pivot for LAPACK to accept.
+        dependent = np.flatnonzero(~(self.root**2 > _DEPENDENT * np.sqrt(m) * variances))
+        if info != 0:  # what lies beyond was not factored
+            dependent = np.append(dependent[dependent < info - 1], info - 1)
+        if reg == 0 and m >= moments.n:  # centred rows have rank n − 1
+            dependent = np.append(dependent, moments.n - 1)
+        if dependent.size:
             raise ValueError(
                 f"the covariance of the {view} features is singular with reg={reg:g}: feature "
-                f"{info - 1} depends linearly on those before it. Raise reg, or use fewer features."
+                f"{dependent.min()} depends linearly on those before it. Raise reg, or use fewer "
+                "features."
             )
         for i in range(m - 1):
             self.storage[i, i + 1 :] /= self.root[i]
@@ -101,11 +111,21 @@ class Whitened:
 
     def __init__(self, moments: Moments, reg_x: float, reg_y: float) -> None:
         self.regs = (reg_x, reg_y)
+        self._moments, self._token = moments, object()
+        moments.tenant = self._token
         self.x = Factor(moments, "x", reg_x)
         self.y = Factor(moments, "y", reg_y)
         self.D = moments.covariance("xy")
         self.x.whiten_rows(self.D)
         self.y.whiten_columns(self.D)
+
+    def holds(self, moments: Moments, reg_x: float, reg_y: float) -> bool:
+        """Whether this is still the factorisation of these moments: neither grown nor lent on."""
+        return (
+            self._moments is moments
+            and moments.tenant is self._token
+            and self.regs == (reg_x, reg_y)
+        )
 
     def canonical(
         self, m_x: int, m_y: int, k: int

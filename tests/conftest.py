@@ -1,0 +1,23 @@
+"""Shared by every test: real data in two views, and repeatable property tests."""
+
+import hypothesis
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+# Derandomised: a failure on one machine is a failure on all. No deadline: the machine is shared.
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=25)
+hypothesis.settings.load_profile("repeatable")
+
+
+@pytest.fixture(scope="module")
+def halves():
+    """Left and right halves of the 1797 digits of scikit-learn, read-only: 32 columns each."""
+    images = load_digits().images
+    left, right = (
+        np.ascontiguousarray(half.reshape(len(half), -1))
+        for half in (images[:, :, :4], images[:, :, 4:])
+    )
+    left.setflags(write=False)
+    right.setflags(write=False)
+    return left, right

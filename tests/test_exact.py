@@ -1,0 +1,66 @@
+"""Exact kernel PCA and CCA against the definitions and scikit-learn."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+from numpy.testing import assert_allclose
+from sklearn.decomposition import KernelPCA
+from sklearn.metrics.pairwise import rbf_kernel
+
+import oracles
+from rnca import kernel_cca, kernel_pca
+
+
+@pytest.fixture
+def views(halves):
+    return tuple(half[:120] for half in halves)
+
+
+def centred(X, gamma):
+    H = np.eye(len(X)) - 1 / len(X)
+    return H @ rbf_kernel(X, gamma=gamma) @ H
+
+
+def test_kernel_pca_is_scikit_learns(views):
+    X, _ = views
+    found = kernel_pca(X, 5, gamma=1e-3)
+    peer = KernelPCA(5, kernel="rbf", gamma=1e-3, eigen_solver="dense")
+    scores = peer.fit_transform(X)
+    assert_allclose(found.eigenvalues, peer.eigenvalues_, rtol=1e-10)
+    assert_allclose(oracles.align(found.scores, scores), scores, atol=1e-10)
+
+
+def test_kernel_cca_solves_the_papers_eigenproblem(views):
+    X, Y = views
+    Kx, Ky, n = centred(X, 1e-3), centred(Y, 2e-3), len(X)
+    R = scipy.linalg.block_diag(Kx + 0.5 * np.eye(n), Ky + 2 * np.eye(n))
+    L = np.block([[np.zeros((n, n)), Ky], [Kx, np.zeros((n, n))]])
+    eigenvalues = np.sort(scipy.linalg.eigvals(np.linalg.solve(R, L)).real)[::-1]
+    found = kernel_cca(X, Y, 6, gamma=(1e-3, 2e-3), reg=(0.5, 2.0))
+    assert_allclose(found.correlations, eigenvalues[:6], atol=1e-9)
+
+
+def test_kernel_cca_variables_correlate_as_promised(views):
+    found = kernel_cca(*views, 4, gamma=(1e-3, 1e-3), reg=(1.0, 1.0))
+    assert_allclose(found.x_variables.mean(axis=0), 0, atol=1e-10)
+    cross = np.cov(found.x_variables.T, found.y_variables.T)[:4, 4:]
+    assert_allclose(cross, np.diag(found.correlations), atol=1e-10)
+
+
+def test_kernel_cca_regularised_away_finds_nothing(views):
+    assert kernel_cca(*views, 1, gamma=(1e-3, 1e-3), reg=(1e9, 1e9)).correlations[0] < 1e-6
+
+
+def test_wrong_arguments_are_named(views):
+    X, Y = views
+    for call, words in (
+        (lambda: kernel_pca(X, 120, gamma=1.0), "n_components=120: 120 centred rows"),
+        (lambda: kernel_pca(X, 0, gamma=1.0), "n_components=0"),
+        (lambda: kernel_pca(X[:1], 1, gamma=1.0), "at least 2 rows"),
+        (lambda: kernel_pca(X, 1, gamma=0.0), r"gamma=0\.0.*> 0"),
+        (lambda: kernel_cca(X, Y, 1, gamma=(1.0, -1.0), reg=(1.0, 1.0)), r"gamma=-1\.0.*> 0"),
+        (lambda: kernel_cca(X, Y, 1, gamma=(1.0, 1.0), reg=(1.0, 0.0)), "positive regularisers"),
+        (lambda: kernel_cca(X, Y[:9], 1, gamma=(1.0, 1.0), reg=(1.0, 1.0)), "120 rows but Y has 9"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
