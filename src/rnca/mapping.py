@@ -2,17 +2,17 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
-from tqdm import tqdm
 
 from rnca.features import FeatureMap, FourierFeatures, LinearFeatures, NystroemFeatures
 from rnca.moments import Moments
 from rnca.rows import FloatArray, View, check_at_least_two_rows, grid
 from rnca.seeding import seeds
+from rnca.streaming import add_rows
 
 _MAPS: dict[str, type[FeatureMap]] = {
     "fourier": FourierFeatures,
@@ -36,6 +36,13 @@ def check_count(value: Any, name: str) -> None:
         raise ValueError(f"{name}={value!r}: give an integer >= 1.")
 
 
+CERTIFIED = 1e-5
+"""Bound on the error of the result below which float32 products are taken."""
+
+_PILOT_ROWS = 4096
+_PILOT_FEATURES = 512
+
+
 class FeatureMapping:
     """Mixin: builds the feature maps named by the parameters and feeds chunks through them."""
 
@@ -46,6 +53,25 @@ class FeatureMapping:
     chunk_size: int
     dtype: Any
     verbose: bool
+    accumulation: str
+    n_components: int
+    accumulation_error_: float
+
+    @abstractmethod
+    def solve(self, moments: Moments) -> Self:
+        """Solve for the components."""
+
+    @abstractmethod
+    def _adopt(self, maps: Sequence[FeatureMap]) -> None:
+        """Take fitted maps, one per view."""
+
+    def _check_certified(self, m: Any) -> None:
+        if self.accumulation_error_ > CERTIFIED:
+            raise ValueError(
+                f"m={m} in sizes: the fit summed float32 products, and their error at this m is "
+                f"certified only to {self.accumulation_error_:.1e}, not {CERTIFIED:g}. Fit with "
+                'accumulation="float64".'
+            )
 
     @property
     @abstractmethod
@@ -108,7 +134,39 @@ class FeatureMapping:
         sizes = [fitted.n_features_out for fitted in self._maps]
         return Moments(*sizes, features=self._fingerprint())
 
-    def _moments_of_rows(self, views: Sequence[View], start: int, stop: int | None) -> Moments:
+    def _fit_views(self, views: Sequence[View]) -> Self:
+        """Make the pass over all rows and solve; in float32 where that is certified to do."""
+        if self._float32_promises(views):
+            self.solve(self._moments_of_rows(views, 0, None, "float32"))
+            if self.accumulation_error_ <= CERTIFIED:
+                return self
+        return self.solve(self._moments_of_rows(views, 0, None))
+
+    def _float32_promises(self, views: Sequence[View]) -> bool:
+        """Tell, from a small fit, whether float32 products are likely to be certified."""
+        if self.accumulation not in ("auto", "float64"):
+            raise ValueError(f'accumulation={self.accumulation!r}: give "auto" or "float64".')
+        n, m = len(views[0]), min(fitted.n_features_out for fitted in self._maps)
+        if (
+            self.accumulation == "float64"
+            or self._feature_dtype() == np.float64
+            or n < 2 * _PILOT_ROWS
+        ):
+            return False
+        size = min(m, max(_PILOT_FEATURES, 4 * self.n_components))
+        pilot = clone(self).set_params(verbose=False)
+        pilot._adopt([fitted.prefix(size) for fitted in self._maps])
+        try:
+            pilot.solve(pilot._moments_of_rows(views, 0, _PILOT_ROWS, "float32"))
+        except (ValueError, FloatingPointError):
+            return False
+        # The norm of the covariance's rounding errors grows like m^¾, and averages out like n^-½.
+        growth = (m / size) ** 0.75 * (_PILOT_ROWS / n) ** 0.5
+        return bool(pilot.accumulation_error_ * growth <= CERTIFIED)
+
+    def _moments_of_rows(
+        self, views: Sequence[View], start: int, stop: int | None, precision: str = "float64"
+    ) -> Moments:
         n = len(views[0])
         stop = n if stop is None else stop
         if not 0 <= start < stop <= n:
@@ -116,7 +174,7 @@ class FeatureMapping:
                 f"rows {start}:{stop}: there are {n} rows. Take ranges from rnca.rows.shard_bounds."
             )
         moments = self.empty_moments()
-        self._add_rows(moments, views, start, stop)
+        self._add_rows(moments, views, start, stop, precision)
         return moments
 
     def _moments_of_stream(self, stream: Iterable[tuple[FloatArray, ...]]) -> Moments:
@@ -126,19 +184,28 @@ class FeatureMapping:
             self._add_rows(moments, views, 0, len(views[0]))
         return moments
 
-    def _add_rows(self, moments: Moments, views: Sequence[View], start: int, stop: int) -> None:
+    def _add_rows(
+        self,
+        moments: Moments,
+        views: Sequence[View],
+        start: int,
+        stop: int,
+        precision: str = "float64",
+    ) -> None:
         """Add the features of rows ``start:stop`` of the views to ``moments``, chunk by chunk."""
         for view, fitted in zip(views, self._maps, strict=True):
             check_width(view, fitted)
-        bounds = list(grid(start, stop, self._chunk_size()))
-        buffers = [
-            np.empty((self._chunk_size(), fitted.n_features_out), self._feature_dtype())
-            for fitted in self._maps
-        ]
-        for low, high in tqdm(bounds, desc="rows", unit="chunk", disable=not self.verbose):
-            for view, fitted, buffer in zip(views, self._maps, buffers, strict=True):
-                fitted.features(view.read(low, high), buffer[: high - low])
-            moments.update(*(buffer[: high - low] for buffer in buffers))
+        add_rows(
+            moments,
+            self._maps,
+            views,
+            start,
+            stop,
+            chunk_size=min(self._chunk_size(), stop - start),
+            dtype=self._feature_dtype(),
+            precision=precision,
+            progress=self.verbose,
+        )
 
     def _check_moments(self, moments: Moments) -> None:
         if moments.features != self._fingerprint():

@@ -12,6 +12,7 @@ from rnca.files import replacing
 from rnca.rows import FloatArray
 
 _FORMAT = 1
+_PROBES = 8
 
 
 class Moments:
@@ -36,6 +37,9 @@ class Moments:
     xx, yy : ndarray of shape (m_x, m_x), (m_y, m_y)
         Shifted second moments; only the lower triangle is meaningful.
     xy : ndarray of shape (m_x, m_y)
+    error : ndarray of shape (m_x + m_y, 8), or None
+        What is known of the rounding errors of float32 products: the error of the joint second
+        moments, times `probes`. None if all products were in float64.
 
     Examples
     --------
@@ -55,6 +59,7 @@ class Moments:
         self.n = 0
         # Names the factorisation that the strict upper triangles hold, if any.
         self.tenant: object | None = None
+        self.error: npt.NDArray[np.float64] | None = None
         self.xx = np.zeros((m_x, m_x))
         self.shift_x, self.sum_x = np.zeros(m_x), np.zeros(m_x)
         if m_y is not None:
@@ -124,7 +129,45 @@ class Moments:
             self.sum_y += other.sum_y + other.n * delta_y
         self.sum_x += other.sum_x + other.n * delta_x
         self.n += other.n
+        if other.error is not None:
+            self.add_error(other.error)
         return self
+
+    def times(self, vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Multiply the joint second moments [[xx, xy], [xyᵀ, yy]] by vectors."""
+        parts = np.split(np.asfortranarray(vectors), [self.m_x])
+        # Upper of C order is lower of Fortran order, and the other way round.
+        product: npt.NDArray[np.float64] = blas.dsymm(1.0, self.xx.T, parts[0], lower=0)
+        if self.two_views:
+            second = blas.dsymm(1.0, self.yy.T, parts[1], lower=0) + self.xy.T @ parts[0]
+            product = np.concatenate([product + self.xy @ parts[1], second])
+        return product
+
+    def add_error(self, error: npt.NDArray[np.float64]) -> None:
+        """Note a further error of the second moments, as its product with `probes`."""
+        self.error = error if self.error is None else self.error + error
+
+    def error_norm(self, m_x: int, m_y: int | None = None) -> float:
+        """Estimate from above the spectral norm of the error of a covariance.
+
+        Parameters
+        ----------
+        m_x, m_y : int
+            Of the joint covariance of the first m_x and m_y features.
+
+        Returns
+        -------
+        float
+            0 if all products were in float64. Otherwise 1.5 times the Schatten 4-norm, estimated
+            from the probes: with independent Gaussian w and v, E[(wᵀE²v)²] = tr E⁴.
+        """
+        if self.error is None:
+            return 0.0
+        rows = [self.error[:m_x], *([self.error[self.m_x :][:m_y]] if m_y is not None else [])]
+        images = np.concatenate(rows) / (self.n - 1)
+        gram = images.T @ images
+        pairs = gram[np.triu_indices(_PROBES, 1)]
+        return float(1.5 * np.mean(pairs**2) ** 0.25)
 
     def mean(self, view: str) -> npt.NDArray[np.float64]:
         """Mean of the features of view ``"x"`` or ``"y"``."""
@@ -214,6 +257,8 @@ class Moments:
             raise ValueError(f"format {version}, this version reads {_FORMAT}")
         moments = cls(m_x, m_y or None, features=str(stored["features"]))
         moments.n = n
+        if "error" in stored:
+            moments.error = np.empty((m_x + m_y, _PROBES))
         for name in moments._array_names():
             array, expected = stored[name], getattr(moments, name)
             if array.shape != expected.shape or array.dtype != expected.dtype:
@@ -225,7 +270,8 @@ class Moments:
 
     def _array_names(self) -> tuple[str, ...]:
         one = ("xx", "shift_x", "sum_x")
-        return (*one, "yy", "xy", "shift_y", "sum_y") if self.two_views else one
+        two = ("yy", "xy", "shift_y", "sum_y") if self.two_views else ()
+        return (*one, *two, *(("error",) if self.error is not None else ()))
 
     def _first_moments(self, view: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         return getattr(self, f"shift_{view}"), getattr(self, f"sum_{view}")
@@ -288,3 +334,13 @@ def _add_shifted(
     """Add what a change of shift adds to Σ(x − s)(y − t)ᵀ: three terms of rank one, in place."""
     for left, right in ((sum_x, delta_y), (delta_x, sum_y + n * delta_y)):
         blas.dger(1.0, right, left, a=into.T, overwrite_a=1)
+
+
+def probes(m: int) -> npt.NDArray[np.float64]:
+    """Gaussian vectors, always the same ones, that the error of float32 products is probed with.
+
+    Returns
+    -------
+    ndarray of shape (m, 8)
+    """
+    return np.random.default_rng(0).standard_normal((m, _PROBES))

@@ -35,7 +35,11 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     chunk_size : int, default=2048
         Rows read, mapped and accumulated at a time.
     dtype : {"float32", "float64"}, default="float32"
-        Type of the features. The covariance is accumulated in float64 either way.
+        Type of the features.
+    accumulation : {"auto", "float64"}, default="auto"
+        Type of the products of features. "auto" takes float32 products, nearly twice as fast,
+        where a bound on their effect on the smallest eigenvalue returned, relative to it and
+        checked after the fit, stays below 1e-5. Sums over chunks are in float64 either way.
     verbose : bool, default=False
         Show progress over chunks.
 
@@ -54,6 +58,10 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         Training mean of the features.
     moments_ : Moments
         What the pass over the data left; `path` reads it. Not pickled.
+    accumulation_ : {"float32", "float64"}
+        What was chosen.
+    accumulation_error_ : float
+        The bound; 0 for float64.
     n_samples_ : int
 
     Examples
@@ -75,6 +83,7 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         random_state: Any = None,
         chunk_size: int = 2048,
         dtype: Any = "float32",
+        accumulation: str = "auto",
         verbose: bool = False,
     ) -> None:
         self.n_components = n_components
@@ -84,6 +93,7 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.random_state = random_state
         self.chunk_size = chunk_size
         self.dtype = dtype
+        self.accumulation = accumulation
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -99,7 +109,7 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self
         """
         self.draw(X)
-        return self.solve(self.accumulate(X))
+        return self._fit_views([View(X)])
 
     def fit_chunks(self, chunks: Iterable[Any]) -> Self:
         """Fit to a stream of chunks of rows of any lengths, read once.
@@ -160,6 +170,7 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             self._hand_on_columns(model)
             model.map_ = self.map_.prefix(m)
             model._set_solution(self.moments_)
+            model._check_certified(m)
             yield model
 
     def transform(self, X: Any) -> FloatArray:
@@ -193,7 +204,13 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.explained_variance_ = np.maximum(values, 0.0)
         total = covariance.trace()
         self.explained_variance_ratio_ = self.explained_variance_ / (total if total > 0 else 1.0)
+        error, smallest = moments.error_norm(m), self.explained_variance_[-1]
+        self.accumulation_error_ = error / max(float(smallest), np.finfo(float).tiny)
+        self.accumulation_ = "float64" if moments.error is None else "float32"
         self.mean_, self.n_samples_ = moments.mean("x")[:m], n
+
+    def _adopt(self, maps: Sequence[FeatureMap]) -> None:
+        (self.map_,) = maps
 
     @property
     def _maps(self) -> list[FeatureMap]:

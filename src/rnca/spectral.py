@@ -162,7 +162,7 @@ def _restarted_lanczos(
 
 
 def _step_budget(m: int) -> int:
-    """Steps that cost about as much as the dense solver."""
+    """Return how many steps cost about as much as the dense solver."""
     return 20 + m // 20
 
 
