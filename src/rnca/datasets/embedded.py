@@ -2,6 +2,9 @@
 
 They have the shapes of the paper's datasets at a size that runs in seconds, and stand in for
 them in the default run. Numbers from them say nothing about the paper's.
+
+scikit-learn is imported where it is used: the workflow reads the catalogue whenever it starts,
+with every job, and importing scikit-learn takes longer than all the rest.
 """
 
 from __future__ import annotations
@@ -12,8 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erf, roots_hermitenorm
-from scipy.stats import norm
-from sklearn.datasets import load_digits, load_sample_images
 
 from rnca.datasets.mnist import halves
 from rnca.datasets.prepared import Content
@@ -104,6 +105,8 @@ def patches() -> Content:
     Content
         ``images`` (8480 × 8 × 8 × 3) and ``labels`` (0 and 1, the photograph).
     """
+    from sklearn.datasets import load_sample_images
+
     photographs = load_sample_images()
     cut = [_grid(np.asarray(photo, dtype=np.uint8)) for photo in photographs.images]
     labels = np.repeat(np.arange(len(cut), dtype=np.uint8), [len(part) for part in cut])
@@ -208,7 +211,8 @@ def _linear_factor() -> float:
     # E[v·sin θ(v)] = 2π·E[cos θ(v)·φ(v)] by Stein's lemma; the integrand is smooth.
     nodes, weights = roots_hermitenorm(200)
     theta = np.pi * erf(nodes / np.sqrt(2))
-    stein = 2 * np.pi * norm.pdf(nodes) * np.cos(theta)
+    density = np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi)
+    stein = 2 * np.pi * density * np.cos(theta)
     return float(np.sqrt(2) * (weights @ stein) / weights.sum())
 
 
@@ -220,6 +224,8 @@ def _with_noise(
 
 
 def _digit_images() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    from sklearn.datasets import load_digits
+
     bunch = load_digits()
     return bunch.images.astype(np.uint8), bunch.target.astype(np.uint8)
 
