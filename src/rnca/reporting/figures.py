@@ -37,6 +37,7 @@ _STYLE: dict[Any, Any] = {
     "lines.linewidth": 1.6,
     "lines.markersize": 4.5,
     "legend.frameon": False,
+    "legend.fontsize": 8,
     "svg.hashsalt": "rnca",
     "svg.fonttype": "none",
     "figure.dpi": 200,
@@ -72,7 +73,7 @@ def rcca_figure(
             axes.set_title("\n".join(textwrap.wrap(titles[name], 44)))
             axes.set_xlabel("number of random features $m_x = m_y$")
             axes.set_ylabel("sum of test correlations")
-        _legend(figure, panels)
+        _legend(figure, panels, columns + 1)
     return figure
 
 
@@ -98,16 +99,16 @@ def _published(axes: Any, rows: pd.DataFrame) -> None:
             axes.axhline(value, color=color, linestyle=":", linewidth=1.2, label=label)
 
 
-def _legend(figure: Figure, panels: Iterable[Any]) -> None:
-    entries: dict[str, Any] = {}
+def _legend(figure: Figure, panels: Iterable[Any], columns: int) -> None:
+    found: dict[str, Any] = {}
     for axes in panels:
         handles, labels = axes.get_legend_handles_labels()
-        entries |= dict(zip(labels, handles, strict=True))
-    if entries:
-        columns = min(len(entries), 2 * len({axes.get_position().x0 for axes in panels}))
-        figure.legend(
-            list(entries.values()), list(entries), loc="outside lower center", ncols=columns
-        )
+        found |= dict(zip(labels, handles, strict=True))
+    ours = [label for label in MAP_NAMES.values() if label in found]
+    labels = ours + [label for label in found if label not in ours]
+    if labels:
+        handles = [found[label] for label in labels]
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns)
 
 
 def save(figure: Figure, paths: Iterable[str]) -> None:
