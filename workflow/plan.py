@@ -25,8 +25,13 @@ class Plan:
         self._last_failures = {name: _last_failure(name) for name in CATALOGUE}
 
     def final_outputs(self) -> list[str]:
-        """Everything a run leaves for its reader."""
+        """Everything a run leaves for its reader.
+
+        The records are there because Snakemake does not miss one that is gone, say with a run
+        that was killed while it fetched, as long as there is something made from it.
+        """
         return [
+            *self.fetch_records(self.used_datasets()),
             f"{self.results}/tables/rcca.md",
             f"{self.results}/tables/leaks.md",
             f"{self.results}/figures/rcca.svg",
@@ -35,25 +40,28 @@ class Plan:
 
     def datasets(self) -> list[str]:
         """List the datasets the settings ask for, without those they leave out."""
-        used = [experiment["dataset"] for experiment in self.config["rcca"].values()]
-        asked = dict.fromkeys([*used, *self.config["prepare"]])
+        asked = dict.fromkeys([*self.used_datasets(), *self.config["prepare"]])
         return [name for name in asked if name not in self.config["skip"]]
+
+    def used_datasets(self) -> list[str]:
+        """List those of them that an experiment uses."""
+        used = dict.fromkeys(each["dataset"] for each in self.config["rcca"].values())
+        return [name for name in used if name not in self.config["skip"]]
 
     def is_fetched(self, dataset: str) -> bool:
         """Tell whether a dataset comes from elsewhere: neither embedded nor the user's own."""
         return dataset in CATALOGUE and CATALOGUE[dataset].source is not None
 
-    def fetch_records(self) -> list[str]:
+    def fetch_records(self, datasets: list[str]) -> list[str]:
         """List what says of each dataset to be fetched whether it could be had."""
-        return [f"{FETCHED}/{name}.json" for name in self.datasets() if self.is_fetched(name)]
+        return [f"{FETCHED}/{name}.json" for name in datasets if self.is_fetched(name)]
 
     def fetch_record(self, wildcards: Any) -> list[str]:
         """Return that of one dataset; none if it need not be fetched."""
-        name = wildcards.dataset
-        return [f"{FETCHED}/{name}.json"] if self.is_fetched(name) else []
+        return self.fetch_records([wildcards.dataset])
 
     def last_failure(self, wildcards: Any) -> str:
-        """Return when fetching a dataset last failed.
+        """Return when fetching a dataset last failed, before this run.
 
         As a parameter of the job it makes Snakemake fetch again what failed in the run before,
         and never what succeeded: a success leaves the time as it was.

@@ -1,6 +1,8 @@
-# What all rule files share: the checked settings, the plan made from them, and what is known
-# only once the datasets have been fetched.
+# What the stages share: the checked settings, the plan made from them, and what is known only
+# once the datasets have been fetched.
 import json
+import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -13,6 +15,11 @@ from plan import FETCHED, PREPARED, Plan, failure_note
 settings.check(config)
 plan = Plan(config)
 RESULTS = plan.results
+
+# For the command that runs a failed job alone; jobs inherit it.
+if workflow.config_settings.configfiles:
+    configfiles = map(os.path.relpath, workflow.config_settings.configfiles)
+    os.environ.setdefault("RNCA_CONFIGFILES", shlex.join(configfiles))
 
 
 def cannot_be_had(dataset):

@@ -41,7 +41,7 @@ rule prepare:
 
 rule data_table:
     input:
-        records=plan.fetch_records(),
+        records=plan.fetch_records(plan.datasets()),
         prepared=prepared_datasets,
     output:
         markdown=f"{RESULTS}/tables/data.md",
@@ -59,4 +59,5 @@ rule data_table:
 # For `snakemake data`: every dataset the settings ask for, and nothing else.
 rule data:
     input:
+        plan.fetch_records(plan.datasets()),
         rules.data_table.output,
