@@ -111,35 +111,44 @@ def test_failed_job_shows_cause_log_and_command(project):
 
 def test_dataset_that_cannot_be_had_costs_nothing_else_and_is_tried_again(project, mirror):
     directory, checksums = mirror
-    write_settings(
-        project,
-        datasets={"mine": write_own_data(project)},
-        checksums=checksums,
-        rcca={
+    settings = {
+        "datasets": {"mine": write_own_data(project)},
+        "rcca": {
             "own": EXPERIMENT | {"title": "own data", "dataset": "mine"},
             "full": EXPERIMENT | {"title": "full XRMB", "dataset": "xrmb-full"},
         },
-    )
+    }
+    write_settings(project, **settings)
     code, screen = project.launch("--configfile", "mine.yaml")
     assert code == 0, screen
     reason = "could not fetch XRMBf2KALDI_window7_single1.mat"
     assert f"**full XRMB**: not run, {reason}" in screen
     assert f"Not run:\n  full XRMB: {reason}" in screen
-    assert "| RCCA, Fourier | 8 |" in screen
+    assert screen.count("| RCCA, Fourier | 8 |") == 1
     log = project.file("results/mine/logs/fetch/xrmb-full.log").read_text(encoding="utf-8")
-    assert "https://home.ttic.edu" in log
-    assert "By hand: put it at" in log
+    assert "Its source publishes no checksum. If you trust a copy, give its sha256" in log
 
     assert project.planned("--configfile", "mine.yaml")["fetch"] == 1
-    code, screen = project.launch("--configfile", "mine.yaml", "--config", "strict=True")
+    write_settings(project, **settings, strict=True)
+    code, screen = project.launch("--configfile", "mine.yaml")
     assert code == 1
     assert f"fetch failed: FetchError: {reason}" in screen
 
+    write_settings(project, **settings, checksums=checksums)
     code, screen = project.launch("--configfile", "mine.yaml", RNCA_MIRROR=directory)
     assert code == 0, screen
     assert "nothing; all was run" in screen
     assert screen.count("| RCCA, Fourier | 8 |") == 2
     assert project.planned("--configfile", "mine.yaml") == {}
+
+
+def test_unreachable_sources_are_named_in_the_log(project):
+    write_settings(project, prepare=["xrmb"], rcca={})
+    code, screen = project.launch("data/fetched/xrmb.json", "--configfile", "mine.yaml")
+    assert code == 0, screen
+    log = project.file("results/mine/logs/fetch/xrmb.log").read_text(encoding="utf-8")
+    assert re.search(r"https://raw.githubusercontent.com/\S+/xrmb.1: ConnectionRefusedError", log)
+    assert "By hand: put it at data/cache/git-blob-" in log
 
 
 def test_target_data_says_what_cannot_be_had(project):
