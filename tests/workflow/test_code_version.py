@@ -28,7 +28,8 @@ def version(tmp_path, monkeypatch):
         monkeypatch.setattr(code_version, "ROOT", root)
         monkeypatch.setattr(code_version, "LIBRARY", root / "src" / "rnca")
         monkeypatch.setattr(code_version, "SCRIPTS", root / "workflow" / "scripts")
-        return code_version.code_version("fit.py")
+        code_version.code_version.cache_clear()
+        return code_version.code_of("fit.py")(None)
 
     return version
 

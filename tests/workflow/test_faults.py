@@ -142,20 +142,11 @@ def test_dataset_that_cannot_be_had_costs_nothing_else_and_is_tried_again(projec
     assert project.planned("--configfile", "mine.yaml") == {}
 
 
-def test_unreachable_sources_are_named_in_the_log(project):
-    write_settings(project, prepare=["xrmb"], rcca={})
-    code, screen = project.launch("data/fetched/xrmb.json", "--configfile", "mine.yaml")
-    assert code == 0, screen
-    log = project.file("results/mine/logs/fetch/xrmb.log").read_text(encoding="utf-8")
-    assert re.search(r"https://raw.githubusercontent.com/\S+/xrmb.1: ConnectionRefusedError", log)
-    assert "By hand: put it at data/cache/git-blob-" in log
-
-
-def test_target_data_says_what_cannot_be_had(project):
+def test_target_data_says_what_cannot_be_had_and_what_was_tried(project):
     write_settings(
         project,
         datasets={"mine": write_own_data(project)},
-        prepare=["mine", "mocha"],
+        prepare=["mine", "xrmb"],
         skip=["awa"],
         rcca={},
     )
@@ -163,9 +154,12 @@ def test_target_data_says_what_cannot_be_had(project):
     assert code == 0, screen
     table = project.file("results/mine/tables/data.md").read_text(encoding="utf-8")
     assert "| mine | mine | 300 | x 4, y 3, given_split 1 |" in table
-    assert "| mocha | not to be had: could not fetch MOCHA_fsew0_window7_single1.mat;" in table
+    assert "| xrmb | not to be had: could not fetch xrmb.1;" in table
     assert "| awa | not to be had: left out by `skip`" in table
     assert table in screen
+    log = project.file("results/mine/logs/fetch/xrmb.log").read_text(encoding="utf-8")
+    assert re.search(r"https://raw.githubusercontent.com/\S+/xrmb.1: ConnectionRefusedError", log)
+    assert "By hand: put it at data/cache/git-blob-" in log
 
 
 def test_doctor_says_whether_each_dataset_can_be_had(project, mirror):

@@ -9,7 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 
 import settings
-from code_version import code_version
+from code_version import code_of
 from plan import FETCHED, PREPARED, Plan, failure_note
 
 settings.check(config)

@@ -34,7 +34,7 @@ rule prepare:
     params:
         entry=plan.own_entry,
         checksums=plan.checksums,
-        code=code_version("prepare.py"),
+        code=code_of("prepare.py"),
     script:
         "../scripts/prepare.py"
 
@@ -51,7 +51,7 @@ rule data_table:
         "../../environment.yml"
     params:
         skipped=config["skip"],
-        code=code_version("data_table.py"),
+        code=code_of("data_table.py"),
     script:
         "../scripts/data_table.py"
 

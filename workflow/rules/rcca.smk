@@ -18,7 +18,7 @@ rule rcca_shard:
     params:
         experiment=plan.rcca_experiment,
         shards=plan.rcca_shard_count,
-        code=code_version("rcca_shard.py"),
+        code=code_of("rcca_shard.py"),
     script:
         "../scripts/rcca_shard.py"
 
@@ -40,7 +40,7 @@ rule rcca_path:
         "../../environment.yml"
     params:
         experiment=plan.rcca_experiment,
-        code=code_version("rcca_path.py"),
+        code=code_of("rcca_path.py"),
     script:
         "../scripts/rcca_path.py"
 
@@ -56,7 +56,7 @@ rule rcca_leaks:
     conda:
         "../../environment.yml"
     params:
-        code=code_version("rcca_leaks.py"),
+        code=code_of("rcca_leaks.py"),
     script:
         "../scripts/rcca_leaks.py"
 
@@ -76,7 +76,7 @@ rule rcca_gather:
         "../../environment.yml"
     params:
         dataset=plan.rcca_dataset,
-        code=code_version("rcca_gather.py"),
+        code=code_of("rcca_gather.py"),
     script:
         "../scripts/rcca_gather.py"
 
@@ -99,7 +99,7 @@ rule rcca_table:
         "../../environment.yml"
     params:
         titles=plan.rcca_titles(),
-        code=code_version("rcca_table.py"),
+        code=code_of("rcca_table.py"),
     script:
         "../scripts/rcca_table.py"
 
@@ -121,7 +121,7 @@ rule rcca_leaks_table:
         "../../environment.yml"
     params:
         titles=plan.rcca_titles(),
-        code=code_version("rcca_leaks_table.py"),
+        code=code_of("rcca_leaks_table.py"),
     script:
         "../scripts/rcca_leaks_table.py"
 
@@ -144,6 +144,6 @@ rule rcca_figure:
         "../../environment.yml"
     params:
         titles=plan.rcca_titles(),
-        code=code_version("rcca_figure.py"),
+        code=code_of("rcca_figure.py"),
     script:
         "../scripts/rcca_figure.py"

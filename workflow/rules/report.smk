@@ -14,6 +14,6 @@ rule summary:
         "../../environment.yml"
     params:
         titles=plan.rcca_titles(),
-        code=code_version("summary.py"),
+        code=code_of("summary.py"),
     script:
         "../scripts/summary.py"

@@ -3,8 +3,8 @@
 They have the shapes of the paper's datasets at a size that runs in seconds, and stand in for
 them in the default run. Numbers from them say nothing about the paper's.
 
-scikit-learn is imported where it is used: the workflow reads the catalogue whenever it starts,
-with every job, and importing scikit-learn takes longer than all the rest.
+scikit-learn and scipy are imported where they are used: the workflow reads the catalogue whenever
+it starts, with every job, and importing these takes longer than all the rest.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf, roots_hermitenorm
 
 from rnca.datasets.mnist import halves
 from rnca.datasets.prepared import Content
@@ -155,6 +154,8 @@ def synthetic_speech(n_rows: int = 5000) -> Content:
         ``x``, ``y`` (float32), ``groups`` (100 of them, in turn; they carry no information) and
         ``given_split``: the first 3/5 of the rows to train, then 1/5 to tune, 1/5 to test.
     """
+    from scipy.special import erf
+
     rho = np.array(LATENT_CORRELATIONS)
     mixing, drawing = np.random.SeedSequence(SPEECH_SEED).spawn(2)
     rng = np.random.default_rng(drawing)
@@ -208,6 +209,8 @@ def largest_products(rho: NDArray[np.float64], count: int) -> list[float]:
 
 
 def _linear_factor() -> float:
+    from scipy.special import erf, roots_hermitenorm
+
     # E[v·sin θ(v)] = 2π·E[cos θ(v)·φ(v)] by Stein's lemma; the integrand is smooth.
     nodes, weights = roots_hermitenorm(200)
     theta = np.pi * erf(nodes / np.sqrt(2))
