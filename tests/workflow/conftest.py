@@ -80,7 +80,7 @@ def project(tmp_path):
     return Project(tmp_path / "a b")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def finished(tmp_path_factory):
     """A project in which config/test.yaml has been run; tests leave it as it is."""
     project = Project(tmp_path_factory.mktemp("finished") / "a b")
