@@ -30,8 +30,8 @@ lint: setup ## Check style, types and format
 bench: setup ## Run the benchmarks (ARGS=… for the runner)
 	@$(python) benchmarks/run.py $(ARGS)
 
-doctor: setup ## Say what this machine offers: cores, memory, disk, BLAS, mirror
-	@$(python) workflow/doctor.py
+doctor: setup ## Say what this machine offers and which datasets can be had (ARGS="--configfile …" for another run than the paper's)
+	@$(python) workflow/doctor.py $(ARGS)
 
 lock: ## Pin the dependencies of pyproject.toml in requirements.lock (ARGS=--upgrade for newer ones)
 	@python=$$(sh workflow/bootstrap.sh --find) && "$$python" -m venv --clear .venv.uv

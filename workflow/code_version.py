@@ -6,14 +6,25 @@ only those. Comments, docstrings and formatting do not count.
 
 import ast
 import hashlib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = ROOT / "src" / "rnca"
 SCRIPTS = ROOT / "workflow" / "scripts"
 
 
+def code_of(script: str) -> Callable[[Any], str]:
+    """Return `code_version` as a function of a job's wildcards.
+
+    Snakemake reads all rules with every job, but calls this for that job's rule alone.
+    """
+    return lambda _wildcards: code_version(script)
+
+
+@cache
 def code_version(script: str) -> str:
     """Hash the import closure of a script under workflow/scripts."""
     digest = hashlib.sha256()

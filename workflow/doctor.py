@@ -1,24 +1,45 @@
-"""Say what this machine offers to a run; exit with 1 if something set for it cannot be used."""
+"""Say what this machine offers to a run, and whether its datasets can be had.
+
+Exit with 1 if something set for it cannot be used.
+
+Usage: python workflow/doctor.py [--configfile FILE]
+"""
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import shutil
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy  # noqa: F401  (threadpoolctl sees only libraries that are loaded)
 import psutil
+import yaml
+from snakemake.exceptions import WorkflowError
 from snakemake.utils import available_cpu_count
 from threadpoolctl import threadpool_info
 
+import settings
+from plan import PREPARED, Plan
+from rnca.datasets.catalogue import CATALOGUE, availability
+from rnca.datasets.fetch import default_cache
+
 GIB = 2**30
+# Of the source's own split, which no setting tells: to foresee how long an experiment takes.
+TRAINING_ROWS = {"mnist": 60_000, "xrmb": 30_000, "xrmb-full": 1_429_236, "mocha": 30_000}
+# What the covariance pass of a fit, 4·n·m² operations, was measured to do a second on one core.
+OPERATIONS_A_SECOND = 33e9
 
 
 def main() -> int:
-    """Print one line per finding."""
+    """Print one line per finding and per dataset."""
+    parser = argparse.ArgumentParser(description="Say what this machine offers to a run.")
+    parser.add_argument("--configfile", type=Path, default=Path("config", "paper.yaml"))
+    file = parser.parse_args().configfile
     mirror, mirror_is_fine = check_mirror(os.environ.get("RNCA_MIRROR"))
     memory = psutil.virtual_memory()
     findings = {
@@ -32,7 +53,49 @@ def main() -> int:
     }
     for name, finding in findings.items():
         print(f"{name:<12} {finding}")
+    try:
+        config = yaml.safe_load(file.read_text(encoding="utf-8"))
+        settings.check(config)
+    except (OSError, yaml.YAMLError, WorkflowError) as error:
+        print(f"\n{file}: {error}")
+        return 1
+    print(f"\nDatasets of {file}:")
+    for name in Plan(config).datasets():
+        print(f"{name:<17} {describe_dataset(name, config)}")
+    for name in config["skip"]:
+        print(f"{name:<17} left out by `skip`")
     return 0 if mirror_is_fine else 1
+
+
+def describe_dataset(name: str, config: dict[str, Any]) -> str:
+    """Say where a dataset would come from, the room it takes, and how long its fits take."""
+    if name in config["datasets"]:
+        found, room = "your own", "as large as your files"
+    else:
+        entry = CATALOGUE[name]
+        found = availability(entry, default_cache())
+        room = f"{entry.prepared_mb} MB prepared"
+        if entry.source is not None:
+            size = entry.source.size
+            room = f"{f'{size / 1e6:.0f} MB' if size else 'unknown size'} fetched, {room}"
+    if Path(PREPARED, name).is_dir():
+        found = "prepared already"
+    return f"{found}; {room}; {describe_time(name, config)}"
+
+
+def describe_time(name: str, config: dict[str, Any]) -> str:
+    """Foresee the minutes of all experiments on a dataset from their operations."""
+    users = [each for each in config["rcca"].values() if each["dataset"] == name]
+    if not users:
+        return "no experiment uses it yet"
+    operations = 0.0
+    for each in users:
+        rows = each["split"].get("train") or TRAINING_ROWS.get(name, 0)
+        fits = each["repeats"] * len(set(each["maps"]) - {"linear"})
+        operations += fits * 4 * rows * max(each["features"]) ** 2
+    minutes = operations / OPERATIONS_A_SECOND / available_cpu_count() / 60
+    many = f"{len(users)} experiment{'s' * (len(users) > 1)}"
+    return f"{many}, at least {minutes:.0f} min here" if minutes >= 1 else f"{many}, a minute"
 
 
 def describe_blas() -> str:

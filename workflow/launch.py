@@ -275,9 +275,10 @@ def results_of(options: argparse.Namespace, directory: Path) -> Path:
     """Return where the run writes: results/<run>, by the settings' key ``run``."""
     config: dict[str, Any] = {}
     for file in options.configfile or [directory / "config" / "config.yaml"]:
-        with suppress(FileNotFoundError):
-            config |= yaml.safe_load(Path(file).read_text(encoding="utf-8")) or {}
-    config |= dict(item.split("=", 1) for item in options.config)
+        with suppress(OSError, ValueError, yaml.YAMLError):  # Snakemake says what is wrong with it
+            loaded = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
+            config |= loaded if isinstance(loaded, dict) else {}
+    config |= dict(item.partition("=")[::2] for item in options.config)
     return Path("results", str(config.get("run")))
 
 

@@ -1,8 +1,12 @@
 """What a run makes, from its checked settings: file names, and the settings of each job."""
 
+from pathlib import Path
 from typing import Any
 
+from rnca.datasets.catalogue import CATALOGUE
+
 PREPARED = "data/prepared"
+FETCHED = "data/fetched"
 
 
 class Plan:
@@ -17,31 +21,105 @@ class Plan:
     def __init__(self, config: dict[str, Any]) -> None:
         self.config = config
         self.results = f"results/{config['run']}"
+        # Read once, before any job runs: see `last_failure`.
+        self._last_failures = {name: _last_failure(name) for name in CATALOGUE}
 
     def final_outputs(self) -> list[str]:
-        """Everything a run leaves for its reader."""
+        """Everything a run leaves for its reader.
+
+        The records are there because Snakemake does not miss one that is gone, say with a run
+        that was killed while it fetched, as long as there is something made from it.
+        """
         return [
+            *self.fetch_records(self.used_datasets()),
             f"{self.results}/tables/rcca.md",
+            f"{self.results}/tables/leaks.md",
             f"{self.results}/figures/rcca.svg",
             f"{self.results}/summary.txt",
         ]
+
+    def datasets(self) -> list[str]:
+        """List the datasets the settings ask for, without those they leave out."""
+        asked = dict.fromkeys([*self.used_datasets(), *self.config["prepare"]])
+        return [name for name in asked if name not in self.config["skip"]]
+
+    def used_datasets(self) -> list[str]:
+        """List those of them that an experiment uses."""
+        used = dict.fromkeys(each["dataset"] for each in self.config["rcca"].values())
+        return [name for name in used if name not in self.config["skip"]]
+
+    def is_fetched(self, dataset: str) -> bool:
+        """Tell whether a dataset comes from elsewhere: neither embedded nor the user's own."""
+        return dataset in CATALOGUE and CATALOGUE[dataset].source is not None
+
+    def fetch_records(self, datasets: list[str]) -> list[str]:
+        """List what says of each dataset to be fetched whether it could be had."""
+        return [f"{FETCHED}/{name}.json" for name in datasets if self.is_fetched(name)]
+
+    def fetch_record(self, wildcards: Any) -> list[str]:
+        """Return that of one dataset; none if it need not be fetched."""
+        return self.fetch_records([wildcards.dataset])
+
+    def last_failure(self, wildcards: Any) -> str:
+        """Return when fetching a dataset last failed, before this run.
+
+        As a parameter of the job it makes Snakemake fetch again what failed in the run before,
+        and never what succeeded: a success leaves the time as it was.
+        """
+        return self._last_failures[wildcards.dataset]
+
+    def checksums(self, wildcards: Any) -> dict[str, str]:
+        """Return the user's checksums for files of a dataset."""
+        name = wildcards.dataset
+        source = CATALOGUE[name].source if name in CATALOGUE else None
+        files = source.files if source is not None else {}
+        return {file: sha for file, sha in self.config["checksums"].items() if file in files}
+
+    def own_entry(self, wildcards: Any) -> dict[str, Any] | None:
+        """Return the description of a dataset of the user's own; None for any other."""
+        entry: dict[str, Any] | None = self.config["datasets"].get(wildcards.dataset)
+        return entry
+
+    def own_files(self, wildcards: Any) -> list[str]:
+        """List the files of a dataset of the user's own."""
+        entry = self.own_entry(wildcards) or {}
+        places = [entry[key] for key in ("x", "y", "split", "groups") if key in entry]
+        files = [place if isinstance(place, str) else place["file"] for place in places]
+        return list(dict.fromkeys(files))
 
     def rcca_titles(self) -> dict[str, str]:
         """Return what tables and figures call each experiment."""
         return {name: experiment["title"] for name, experiment in self.config["rcca"].items()}
 
-    def rcca_sums(self) -> list[str]:
-        """List the CSVs of all fits, in the order of the settings."""
+    def rcca_dataset(self, wildcards: Any) -> str:
+        """Return the name of an experiment's dataset."""
+        return str(self.config["rcca"][wildcards.experiment]["dataset"])
+
+    def rcca_data(self, wildcards: Any) -> str:
+        """Return the prepared dataset of an experiment."""
+        return f"{PREPARED}/{self.rcca_dataset(wildcards)}"
+
+    def rcca_gathered(self, what: str) -> list[str]:
+        """List the CSVs ("sums" or "leaks") of all experiments, in the order of the settings."""
+        return [f"{self.results}/rcca/{name}.{what}.csv" for name in self.config["rcca"]]
+
+    def rcca_sums(self, wildcards: Any) -> list[str]:
+        """List the CSVs of all fits of an experiment."""
+        experiment = self.config["rcca"][wildcards.experiment]
         return [
-            f"{self.results}/rcca/{name}/{feature_map}-{repeat}.sums.csv"
-            for name, experiment in self.config["rcca"].items()
+            f"{self.results}/rcca/{wildcards.experiment}/{feature_map}-{repeat}.sums.csv"
             for feature_map in experiment["maps"]
             for repeat in range(experiment["repeats"])
         ]
 
-    def rcca_data(self, wildcards: Any) -> str:
-        """Return the prepared dataset of an experiment."""
-        return f"{PREPARED}/{self.config['rcca'][wildcards.experiment]['dataset']}"
+    def rcca_leaks(self, wildcards: Any) -> str:
+        """Return the leak audit of an experiment."""
+        return f"{self.results}/rcca/{wildcards.experiment}/leaks.csv"
+
+    def rcca_split(self, wildcards: Any) -> str:
+        """Return the rows of an experiment's first repeat, which all its maps share."""
+        first = self.config["rcca"][wildcards.experiment]["maps"][0]
+        return f"{self.results}/rcca/{wildcards.experiment}/{first}-0.split.npz"
 
     def rcca_shard_count(self, wildcards: Any) -> int:
         """Return into how many jobs the pass of a fit is split."""
@@ -68,3 +146,13 @@ class Plan:
             "repeat": int(wildcards.repeat),
             "seed": self.config["seed"],
         }
+
+
+def failure_note(dataset: str) -> Path:
+    """Return where a failed fetch leaves its time and message; no output of a rule."""
+    return Path(FETCHED, f"{dataset}.failure.txt")
+
+
+def _last_failure(dataset: str) -> str:
+    note = failure_note(dataset)
+    return note.read_text(encoding="utf-8").partition("\n")[0] if note.is_file() else "never"

@@ -1,6 +1,6 @@
 """The configuration, checked before anything is planned: one sentence per mistake."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -53,23 +53,62 @@ def _unknown_key(place: str, key: str, known: list[str]) -> str:
 
 def _inconsistencies(config: dict[str, Any]) -> Iterator[str]:
     """Yield what a schema cannot say."""
+    arrays = {name: set(dataset.arrays) for name, dataset in CATALOGUE.items()}
+    for name, entry in config["datasets"].items():
+        if name in CATALOGUE:
+            yield f"datasets.{name}: there is a dataset of that name already; choose another name"
+        else:
+            arrays[name] = _own_arrays(entry)
+    for key in ("skip", "prepare"):
+        for name in config[key]:
+            if name not in arrays:
+                yield f"{key}: {_unknown_dataset(name, arrays)}"
+    yield from _needless_checksums(config["checksums"])
     for name, experiment in config["rcca"].items():
-        place, dataset = f"rcca.{name}", experiment["dataset"]
-        if dataset not in CATALOGUE:
-            yield f"{place}.dataset: unknown dataset {dataset!r}; known are {', '.join(CATALOGUE)}"
-            continue
-        missing = {"x", "y"} - set(CATALOGUE[dataset].arrays)
-        if missing:
-            yield f"{place}.dataset: {dataset!r} does not have two views"
-        sizes = experiment["features"]
-        if sizes != sorted(set(sizes)):
-            yield f"{place}.features: {sizes} must increase"
-        if sizes[0] < experiment["components"]:
-            yield (
-                f"{place}.features: m = {sizes[0]} is less than components = "
-                f"{experiment['components']}"
-            )
-        scheme, needs = experiment["split"]["scheme"], {"groups": "groups"}
-        needs |= {"given": "given_split", "official": "given_split"}
-        if scheme in needs and needs[scheme] not in CATALOGUE[dataset].arrays:
-            yield f"{place}.split.scheme: {dataset!r} has no {needs[scheme]} to split by"
+        yield from _rcca_inconsistencies(f"rcca.{name}", experiment, arrays)
+
+
+def _own_arrays(entry: dict[str, Any]) -> set[str]:
+    if entry["kind"] == "xrmb-mat":
+        return {"x", "y", "groups", "given_split"}
+    given = {"groups": "groups", "split": "given_split"}
+    return {"x", "y"} | {array for key, array in given.items() if key in entry}
+
+
+def _unknown_dataset(name: str, known: Iterable[str]) -> str:
+    return f"unknown dataset {name!r}; known are {', '.join(known)}"
+
+
+def _needless_checksums(checksums: dict[str, str]) -> Iterator[str]:
+    files = [
+        name
+        for dataset in CATALOGUE.values()
+        if dataset.source is not None
+        for name, file in dataset.source.files.items()
+        if file.checksum is None
+    ]
+    for name in checksums:
+        if name not in files:
+            yield f"checksums.{name}: only these files lack a published one: {', '.join(files)}"
+
+
+def _rcca_inconsistencies(
+    place: str, experiment: dict[str, Any], arrays: dict[str, set[str]]
+) -> Iterator[str]:
+    dataset = experiment["dataset"]
+    if dataset not in arrays:
+        yield f"{place}.dataset: {_unknown_dataset(dataset, arrays)}"
+        return
+    if not {"x", "y"} <= arrays[dataset]:
+        yield f"{place}.dataset: {dataset!r} does not have two views"
+    sizes = experiment["features"]
+    if sizes != sorted(set(sizes)):
+        yield f"{place}.features: {sizes} must increase"
+    if sizes[0] < experiment["components"]:
+        yield (
+            f"{place}.features: m = {sizes[0]} is less than components = {experiment['components']}"
+        )
+    scheme, needs = experiment["split"]["scheme"], {"groups": "groups"}
+    needs |= {"given": "given_split", "official": "given_split"}
+    if scheme in needs and needs[scheme] not in arrays[dataset]:
+        yield f"{place}.split.scheme: {dataset!r} has no {needs[scheme]} to split by"

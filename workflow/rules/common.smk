@@ -1,13 +1,56 @@
-# What all rule files share: the checked settings and the plan made from them.
+# What the stages share: the checked settings, the plan made from them, and what is known only
+# once the datasets have been fetched.
+import json
+import os
+import shlex
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 
 import settings
-from code_version import code_version
-from plan import PREPARED, Plan
+from code_version import code_of
+from plan import FETCHED, PREPARED, Plan, failure_note
 
 settings.check(config)
 plan = Plan(config)
 RESULTS = plan.results
+
+# For the command that runs a failed job alone; jobs inherit it.
+if workflow.config_settings.configfiles:
+    configfiles = map(os.path.relpath, workflow.config_settings.configfiles)
+    os.environ.setdefault("RNCA_CONFIGFILES", shlex.join(configfiles))
+
+
+def cannot_be_had(dataset):
+    """Tell whether a dataset is missing; Snakemake asks again once it has tried to fetch it.
+
+    A dry run asks nobody: it plans for what there will be if every dataset can be had.
+    """
+    if dataset in config["skip"]:
+        return True
+    if not plan.is_fetched(dataset) or workflow.dryrun:
+        return False
+    record = checkpoints.fetch.get(dataset=dataset).output[0]
+    return json.loads(Path(record).read_text(encoding="utf-8"))["not_run"] is not None
+
+
+def where_had(files):
+    """Make an input function that gives `files` if the experiment's dataset can be had."""
+
+    def inputs(wildcards):
+        return [] if cannot_be_had(plan.rcca_dataset(wildcards)) else files(wildcards)
+
+    return inputs
+
+
+def why_not_had(wildcards):
+    """Give the record that says why an experiment's dataset could not be fetched, if so."""
+    dataset = plan.rcca_dataset(wildcards)
+    failed = dataset not in config["skip"] and cannot_be_had(dataset)
+    return [f"{FETCHED}/{dataset}.json"] if failed else []
+
+
+def prepared_datasets(wildcards):
+    """List the prepared form of every dataset that can be had."""
+    return [f"{PREPARED}/{name}" for name in plan.datasets() if not cannot_be_had(name)]

@@ -1,7 +1,28 @@
-# Stage data: each dataset, embedded or fetched, in one memory-mappable form.
+# Stage data: each dataset, embedded, fetched or the user's own, in one memory-mappable form.
+
+
+# A dataset that no source yields does not cost the user the rest: what becomes of it is recorded.
+# Its code is no parameter, since files are accepted by their checksum, whatever fetched them.
+checkpoint fetch:
+    output:
+        f"{FETCHED}/{{dataset}}.json",
+    log:
+        f"{RESULTS}/logs/fetch/{{dataset}}.log",
+    localrule: True
+    conda:
+        "../../environment.yml"
+    params:
+        checksums=plan.checksums,
+        last_failure=plan.last_failure,
+        note=lambda wildcards: str(failure_note(wildcards.dataset)),
+    script:
+        "../scripts/fetch.py"
 
 
 rule prepare:
+    input:
+        record=ancient(plan.fetch_record),
+        own=plan.own_files,
     output:
         directory(f"{PREPARED}/{{dataset}}"),
     log:
@@ -11,6 +32,32 @@ rule prepare:
     conda:
         "../../environment.yml"
     params:
-        code=code_version("prepare.py"),
+        entry=plan.own_entry,
+        checksums=plan.checksums,
+        code=code_of("prepare.py"),
     script:
         "../scripts/prepare.py"
+
+
+rule data_table:
+    input:
+        records=plan.fetch_records(plan.datasets()),
+        prepared=prepared_datasets,
+    output:
+        markdown=f"{RESULTS}/tables/data.md",
+    log:
+        f"{RESULTS}/logs/data_table.log",
+    conda:
+        "../../environment.yml"
+    params:
+        skipped=config["skip"],
+        code=code_of("data_table.py"),
+    script:
+        "../scripts/data_table.py"
+
+
+# For `snakemake data`: every dataset the settings ask for, and nothing else.
+rule data:
+    input:
+        plan.fetch_records(plan.datasets()),
+        rules.data_table.output,

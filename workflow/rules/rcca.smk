@@ -18,7 +18,7 @@ rule rcca_shard:
     params:
         experiment=plan.rcca_experiment,
         shards=plan.rcca_shard_count,
-        code=code_version("rcca_shard.py"),
+        code=code_of("rcca_shard.py"),
     script:
         "../scripts/rcca_shard.py"
 
@@ -40,14 +40,51 @@ rule rcca_path:
         "../../environment.yml"
     params:
         experiment=plan.rcca_experiment,
-        code=code_version("rcca_path.py"),
+        code=code_of("rcca_path.py"),
     script:
         "../scripts/rcca_path.py"
 
 
+rule rcca_leaks:
+    input:
+        data=plan.rcca_data,
+        split=plan.rcca_split,
+    output:
+        f"{RESULTS}/rcca/{{experiment}}/leaks.csv",
+    log:
+        f"{RESULTS}/logs/rcca/{{experiment}}/leaks.log",
+    conda:
+        "../../environment.yml"
+    params:
+        code=code_of("rcca_leaks.py"),
+    script:
+        "../scripts/rcca_leaks.py"
+
+
+# All fits of an experiment in one place, or the reason why there are none.
+rule rcca_gather:
+    input:
+        sums=where_had(plan.rcca_sums),
+        leaks=where_had(plan.rcca_leaks),
+        not_had=why_not_had,
+    output:
+        sums=f"{RESULTS}/rcca/{{experiment}}.sums.csv",
+        leaks=f"{RESULTS}/rcca/{{experiment}}.leaks.csv",
+    log:
+        f"{RESULTS}/logs/rcca/{{experiment}}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        dataset=plan.rcca_dataset,
+        code=code_of("rcca_gather.py"),
+    script:
+        "../scripts/rcca_gather.py"
+
+
 rule rcca_table:
     input:
-        sums=plan.rcca_sums(),
+        sums=plan.rcca_gathered("sums"),
+        published="resources/paper/table1_rcca.csv",
     output:
         markdown=report(
             f"{RESULTS}/tables/rcca.md",
@@ -62,14 +99,37 @@ rule rcca_table:
         "../../environment.yml"
     params:
         titles=plan.rcca_titles(),
-        code=code_version("rcca_table.py"),
+        code=code_of("rcca_table.py"),
     script:
         "../scripts/rcca_table.py"
 
 
+rule rcca_leaks_table:
+    input:
+        leaks=plan.rcca_gathered("leaks"),
+    output:
+        markdown=report(
+            f"{RESULTS}/tables/leaks.md",
+            caption="../report/rcca_leaks_table.rst",
+            category="RCCA",
+            labels={"what": "leak audit"},
+        ),
+        csv=f"{RESULTS}/tables/leaks.csv",
+    log:
+        f"{RESULTS}/logs/rcca_leaks_table.log",
+    conda:
+        "../../environment.yml"
+    params:
+        titles=plan.rcca_titles(),
+        code=code_of("rcca_leaks_table.py"),
+    script:
+        "../scripts/rcca_leaks_table.py"
+
+
 rule rcca_figure:
     input:
-        sums=plan.rcca_sums(),
+        sums=plan.rcca_gathered("sums"),
+        published="resources/paper/table1_rcca.csv",
     output:
         report(
             f"{RESULTS}/figures/rcca.svg",
@@ -84,6 +144,6 @@ rule rcca_figure:
         "../../environment.yml"
     params:
         titles=plan.rcca_titles(),
-        code=code_version("rcca_figure.py"),
+        code=code_of("rcca_figure.py"),
     script:
         "../scripts/rcca_figure.py"

@@ -4,6 +4,8 @@
 rule summary:
     input:
         tables=[f"{RESULTS}/tables/rcca.md"],
+        outcomes=plan.rcca_gathered("sums"),
+        leaks=f"{RESULTS}/tables/leaks.csv",
     output:
         f"{RESULTS}/summary.txt",
     log:
@@ -11,7 +13,7 @@ rule summary:
     conda:
         "../../environment.yml"
     params:
-        not_run={},
-        code=code_version("summary.py"),
+        titles=plan.rcca_titles(),
+        code=code_of("summary.py"),
     script:
         "../scripts/summary.py"

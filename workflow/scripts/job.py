@@ -1,5 +1,6 @@
 """What every script does around its own few lines: threads, log, and errors worth reading."""
 
+import os
 import shlex
 import sys
 import traceback
@@ -26,10 +27,13 @@ def job(snakemake: Any) -> Iterator[None]:
             yield
     except Exception as error:
         log.write_text(traceback.format_exc(), encoding="utf-8")
+        command = f"snakemake {shlex.quote(str(snakemake.output[0]))}"
+        if files := os.environ.get("RNCA_CONFIGFILES"):
+            command += f" --configfile {files}"
         print(
             f"\n{snakemake.rule} failed: {type(error).__name__}: {error}\n"
             f"  log:        {log}\n"
-            f"  this alone: snakemake {shlex.quote(str(snakemake.output[0]))}\n",
+            f"  this alone: {command}\n",
             file=sys.stderr,
         )
         sys.exit(1)

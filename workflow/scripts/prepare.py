@@ -1,8 +1,13 @@
-"""Fetch a dataset, or take an embedded one, and bring it to the prepared form."""
+"""Take a dataset, fetched, embedded or the user's own, and bring it to the prepared form."""
 
 from job import job
 
 from rnca.datasets.catalogue import prepare
 
 with job(snakemake):
-    prepare(snakemake.wildcards.dataset, snakemake.output[0])
+    prepare(
+        snakemake.wildcards.dataset,
+        snakemake.output[0],
+        entry=snakemake.params.entry,
+        checksums=snakemake.params.checksums,
+    )

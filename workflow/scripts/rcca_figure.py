@@ -1,10 +1,13 @@
-"""Draw test correlation against the number of features."""
+"""Draw test correlation against the number of features, with the paper's points."""
 
+import pandas as pd
 from job import job
 
 from rnca.reporting.figures import rcca_figure, save
-from rnca.reporting.tables import rcca_summary, read_all
+from rnca.reporting.outcomes import read_outcomes
+from rnca.reporting.tables import SUMS_COLUMNS, rcca_summary
 
 with job(snakemake):
-    summary = rcca_summary(read_all(snakemake.input.sums))
-    save(rcca_figure(summary, snakemake.params.titles), snakemake.output)
+    sums, _ = read_outcomes(snakemake.input.sums, SUMS_COLUMNS)
+    published = pd.read_csv(snakemake.input.published)
+    save(rcca_figure(rcca_summary(sums), published, snakemake.params.titles), snakemake.output)

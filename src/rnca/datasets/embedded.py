@@ -2,6 +2,9 @@
 
 They have the shapes of the paper's datasets at a size that runs in seconds, and stand in for
 them in the default run. Numbers from them say nothing about the paper's.
+
+scikit-learn and scipy are imported where they are used: the workflow reads the catalogue whenever
+it starts, with every job, and importing these takes longer than all the rest.
 """
 
 from __future__ import annotations
@@ -11,9 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf, roots_hermitenorm
-from scipy.stats import norm
-from sklearn.datasets import load_digits, load_sample_images
 
 from rnca.datasets.mnist import halves
 from rnca.datasets.prepared import Content
@@ -104,6 +104,8 @@ def patches() -> Content:
     Content
         ``images`` (8480 × 8 × 8 × 3) and ``labels`` (0 and 1, the photograph).
     """
+    from sklearn.datasets import load_sample_images
+
     photographs = load_sample_images()
     cut = [_grid(np.asarray(photo, dtype=np.uint8)) for photo in photographs.images]
     labels = np.repeat(np.arange(len(cut), dtype=np.uint8), [len(part) for part in cut])
@@ -152,6 +154,8 @@ def synthetic_speech(n_rows: int = 5000) -> Content:
         ``x``, ``y`` (float32), ``groups`` (100 of them, in turn; they carry no information) and
         ``given_split``: the first 3/5 of the rows to train, then 1/5 to tune, 1/5 to test.
     """
+    from scipy.special import erf
+
     rho = np.array(LATENT_CORRELATIONS)
     mixing, drawing = np.random.SeedSequence(SPEECH_SEED).spawn(2)
     rng = np.random.default_rng(drawing)
@@ -205,10 +209,13 @@ def largest_products(rho: NDArray[np.float64], count: int) -> list[float]:
 
 
 def _linear_factor() -> float:
+    from scipy.special import erf, roots_hermitenorm
+
     # E[v·sin θ(v)] = 2π·E[cos θ(v)·φ(v)] by Stein's lemma; the integrand is smooth.
     nodes, weights = roots_hermitenorm(200)
     theta = np.pi * erf(nodes / np.sqrt(2))
-    stein = 2 * np.pi * norm.pdf(nodes) * np.cos(theta)
+    density = np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi)
+    stein = 2 * np.pi * density * np.cos(theta)
     return float(np.sqrt(2) * (weights @ stein) / weights.sum())
 
 
@@ -220,6 +227,8 @@ def _with_noise(
 
 
 def _digit_images() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    from sklearn.datasets import load_digits
+
     bunch = load_digits()
     return bunch.images.astype(np.uint8), bunch.target.astype(np.uint8)
 

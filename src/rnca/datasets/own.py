@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from rnca.datasets.checksums import file_sha256
@@ -137,6 +136,8 @@ def _read_npz(file: Path, array: str | None) -> NDArray[Any]:
 
 
 def _read_csv(file: Path) -> NDArray[Any]:
+    import pandas as pd  # here, since it is slow to import and the catalogue imports this module
+
     try:
         with file.open(encoding="utf-8", newline="") as stream:
             first = next(csv.reader(stream), [])

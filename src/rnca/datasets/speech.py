@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import rdata
 from numpy.typing import NDArray
 
 from rnca.datasets.archives import unpack_bounded
@@ -96,6 +95,8 @@ def read_r_matrices(data: bytes, where: str) -> dict[str, NDArray[np.float64]]:
 
     The file is parsed by rdata, which evaluates nothing of it.
     """
+    import rdata  # here, since it is slow to import and the catalogue imports this module
+
     if not data.startswith(b"RDX"):
         raise DataError(f"{where}: starts with {data[:5]!r}, not an R save() file")
     try:

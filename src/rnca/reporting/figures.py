@@ -1,5 +1,6 @@
 """Figures: one style, legible at print size, safe for colour-blind readers."""
 
+import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -7,6 +8,7 @@ import matplotlib
 import pandas as pd
 
 from rnca.files import replacing
+from rnca.reporting.published import METHODS, comparable
 from rnca.reporting.tables import MAP_NAMES
 
 matplotlib.use("Agg")
@@ -19,6 +21,11 @@ _LOOK = {
     "fourier": {"color": "#0072B2", "marker": "o"},
     "nystroem": {"color": "#D55E00", "marker": "s"},
 }
+_PAPER_LINES = {
+    "linear_cca": ("linear CCA (paper)", "#555555"),
+    "dcca": ("deep CCA (paper)", "#009E73"),
+}
+_PANELS_A_ROW = 3
 _STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.titlesize": 9,
@@ -30,31 +37,43 @@ _STYLE: dict[Any, Any] = {
     "lines.linewidth": 1.6,
     "lines.markersize": 4.5,
     "legend.frameon": False,
+    "legend.fontsize": 8,
     "svg.hashsalt": "rnca",
     "svg.fonttype": "none",
     "figure.dpi": 200,
 }
 
 
-def rcca_figure(summary: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Test correlation against m, one panel per experiment.
+def rcca_figure(
+    summary: pd.DataFrame, published: pd.DataFrame, titles: Mapping[str, str]
+) -> Figure:
+    """Test correlation against m, one panel per experiment that was run.
 
     Parameters
     ----------
     summary : DataFrame
         Of `rnca.reporting.tables.rcca_summary`.
+    published : DataFrame
+        The paper's Table 1; drawn only beside the same dataset and number of components.
     titles : mapping of experiment to title
     """
     names = list(dict.fromkeys(summary["experiment"]))
+    columns = min(len(names), _PANELS_A_ROW) or 1
+    rows = -(-len(names) // columns) or 1
     with matplotlib.rc_context(_STYLE):
-        figure = Figure(figsize=(3.4 * len(names), 3.1), layout="constrained")
-        for axes, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
-            _rcca_panel(axes, summary[summary["experiment"] == name])
-            axes.set_title(titles[name])
+        figure = Figure(figsize=(3.4 * columns, 2.8 * rows + 0.4), layout="constrained")
+        panels = figure.subplots(rows, columns, squeeze=False).ravel()
+        for axes in panels[len(names) :]:
+            axes.set_axis_off()
+        for axes, name in zip(panels, names, strict=False):
+            ours = summary[summary["experiment"] == name]
+            first = ours.iloc[0]
+            _rcca_panel(axes, ours)
+            _published(axes, comparable(published, first["dataset"], first["components"]))
+            axes.set_title("\n".join(textwrap.wrap(titles[name], 44)))
             axes.set_xlabel("number of random features $m_x = m_y$")
-        figure.axes[0].set_ylabel("sum of test correlations")
-        handles, labels = figure.axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+            axes.set_ylabel("sum of test correlations")
+        _legend(figure, panels, columns + 1)
     return figure
 
 
@@ -66,6 +85,30 @@ def _rcca_panel(axes: Any, rows: pd.DataFrame) -> None:
         else:
             deviation = group["test_sd"].fillna(0.0)
             axes.errorbar(group["m"], group["test_mean"], deviation, capsize=2.5, **look)
+
+
+def _published(axes: Any, rows: pd.DataFrame) -> None:
+    for name, method in METHODS.items():
+        points = rows[rows["method"] == method]
+        if name != "linear" and len(points):
+            look = {**_LOOK[name], "markerfacecolor": "white", "linestyle": "none", "zorder": 3}
+            label = f"{MAP_NAMES[name]} (paper)"
+            axes.plot(points["m"], points["test_corr"], label=label, **look)
+    for method, (label, color) in _PAPER_LINES.items():
+        for value in rows.loc[rows["method"] == method, "test_corr"]:
+            axes.axhline(value, color=color, linestyle=":", linewidth=1.2, label=label)
+
+
+def _legend(figure: Figure, panels: Iterable[Any], columns: int) -> None:
+    found: dict[str, Any] = {}
+    for axes in panels:
+        handles, labels = axes.get_legend_handles_labels()
+        found |= dict(zip(labels, handles, strict=True))
+    ours = [label for label in MAP_NAMES.values() if label in found]
+    labels = ours + [label for label in found if label not in ours]
+    if labels:
+        handles = [found[label] for label in labels]
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns)
 
 
 def save(figure: Figure, paths: Iterable[str]) -> None:

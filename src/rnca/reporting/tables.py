@@ -1,6 +1,6 @@
 """Tables: tidy CSVs of the stages in, Markdown out."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from os import PathLike
 
 import pandas as pd
@@ -8,12 +8,20 @@ import pandas as pd
 from rnca.files import replacing
 
 _MAP_ORDER = ["linear", "fourier", "nystroem"]
+_KEYS = ["experiment", "feature_map", "m"]
+# What a summary needs of the stage's rows.
+SUMS_COLUMNS = [
+    *_KEYS,
+    "dataset",
+    "components",
+    "n_train",
+    "n_test",
+    "repeat",
+    "train_sum",
+    "test_sum",
+    "test_sum_signed",
+]
 MAP_NAMES = {"linear": "linear CCA", "fourier": "RCCA, Fourier", "nystroem": "RCCA, Nyström"}
-
-
-def read_all(paths: Iterable[str | PathLike[str]]) -> pd.DataFrame:
-    """Read CSVs of one kind into one frame."""
-    return pd.concat([pd.read_csv(path) for path in paths], ignore_index=True)
 
 
 def rcca_summary(sums: pd.DataFrame) -> pd.DataFrame:
@@ -27,11 +35,14 @@ def rcca_summary(sums: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per experiment, map and m; the deviation is missing where there is one repeat.
+        One row per experiment, map and m, experiments in the order they come in; the deviation
+        is missing where there is one repeat.
     """
-    ordered = sums.assign(feature_map=pd.Categorical(sums["feature_map"], _MAP_ORDER))
-    groups = ordered.groupby(["experiment", "feature_map", "m"], observed=True)
+    experiments = pd.Categorical(sums["experiment"], sums["experiment"].unique())
+    maps = pd.Categorical(sums["feature_map"], _MAP_ORDER)
+    groups = sums.assign(experiment=experiments, feature_map=maps).groupby(_KEYS, observed=True)
     summary = groups.agg(
+        dataset=("dataset", "first"),
         components=("components", "first"),
         n_train=("n_train", "first"),
         n_test=("n_test", "first"),
@@ -46,11 +57,27 @@ def rcca_summary(sums: pd.DataFrame) -> pd.DataFrame:
 
 
 def write_markdown(
-    path: str | PathLike[str], summary: pd.DataFrame, titles: Mapping[str, str]
+    path: str | PathLike[str],
+    summary: pd.DataFrame,
+    not_run: Mapping[str, str],
+    titles: Mapping[str, str],
 ) -> None:
-    """Write the table of an rcca summary, one block per experiment."""
+    """Write the table of an rcca summary, one block per experiment.
+
+    Parameters
+    ----------
+    path : path
+    summary : DataFrame
+        Of `rcca_summary`, beside the published numbers.
+    not_run : mapping of experiment to reason
+    titles : mapping of experiment to title
+        Of all experiments, in the order in which they are shown.
+    """
     blocks = [
-        _block(titles[str(name)], rows) for name, rows in summary.groupby("experiment", sort=False)
+        f"**{title}**: not run, {not_run[name]}\n"
+        if name in not_run
+        else _block(title, summary[summary["experiment"] == name])
+        for name, title in titles.items()
     ]
     with replacing(path) as partial:
         partial.write_text("\n".join(blocks), encoding="utf-8")
@@ -58,23 +85,32 @@ def write_markdown(
 
 def _block(title: str, rows: pd.DataFrame) -> str:
     first = rows.iloc[0]
-    best = rows["test_mean"].max()
+    is_published = rows["paper"].notna().any()
     lines = [
         f"**{title}**: sum of the {first['components']} largest correlations "
         f"({first['n_train']} training rows, {first['n_test']} test rows, "
         f"{_count(first['repeats'], 'repeat')})",
         "",
-        "| method | m | training | test |",
-        "|---|---:|---:|---:|",
+        "| method | m | training | test |" + (" paper | difference |" if is_published else ""),
+        "|---|---:|---:|---:|" + ("---:|---:|" if is_published else ""),
     ]
+    best = rows["test_mean"].max()
     for row in rows.to_dict("records"):
         test = _plus_minus(row["test_mean"], row["test_sd"])
-        lines.append(
-            f"| {MAP_NAMES[row['feature_map']]} | {row['m']} | "
-            f"{_plus_minus(row['train_mean'], row['train_sd'])} | "
-            f"{f'**{test}**' if row['test_mean'] == best else test} |"
-        )
+        cells = [
+            MAP_NAMES[row["feature_map"]],
+            str(row["m"]),
+            _plus_minus(row["train_mean"], row["train_sd"]),
+            f"**{test}**" if row["test_mean"] == best else test,
+        ]
+        if is_published:
+            cells += [_number(row["paper"], ".2f"), _number(row["difference"], "+.2f")]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _number(value: float, form: str) -> str:
+    return "–" if pd.isna(value) else format(value, form)
 
 
 def _plus_minus(mean: float, deviation: float) -> str:

@@ -1,0 +1,187 @@
+"""What a run does when it is killed, when a job fails, and when a dataset cannot be had."""
+
+import hashlib
+import re
+import shlex
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import psutil
+import pytest
+import yaml
+from scipy.io import savemat
+
+TOLERANCE = {"linear": 1e-7, "fourier": 1e-7, "nystroem": 1e-5}
+EXPERIMENT = {
+    "split": {"scheme": "given"},
+    "components": 2,
+    "features": [8],
+    "maps": ["fourier"],
+    "reg": 1e-3,
+    "repeats": 1,
+}
+
+
+def write_settings(project, **settings):
+    project.file("mine.yaml").write_text(yaml.safe_dump({"run": "mine", "seed": 1} | settings))
+
+
+def write_own_data(project, *, bad_value=None):
+    """Leave an .npz of 300 rows with a split of its own, and return its entry."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((300, 4))
+    if bad_value is not None:
+        x[7, 2] = bad_value
+    part = np.repeat(["train", "tune", "test"], [200, 50, 50])
+    np.savez(project.file("views.npz"), x=x, y=x[:, :3] ** 2, part=part)
+    places = {"x": "x", "y": "y", "split": "part"}
+    return {"kind": "npz"} | {
+        key: {"file": "views.npz", "array": array} for key, array in places.items()
+    }
+
+
+@pytest.fixture
+def mirror(tmp_path):
+    """A mirror with a small set in the form of the full XRMB, and its checksums."""
+    rng = np.random.default_rng(0)
+    directory = tmp_path / "mirror" / "xrmb-full"
+    directory.mkdir(parents=True)
+    checksums = {}
+    for number, columns in ((1, 273), (2, 112)):
+        file = directory / f"XRMBf2KALDI_window7_single{number}.mat"
+        parts = {"X": 300, "XV": 50, "XTe": 50}
+        rows = {f"{part}{number}": rng.standard_normal((n, columns)) for part, n in parts.items()}
+        savemat(file, rows)
+        checksums[file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
+    return str(tmp_path / "mirror"), checksums
+
+
+def test_killed_run_continues_to_the_same_numbers(project, finished):
+    command = ["workflow/launch.py", "--configfile", "config/test.yaml"]
+    launcher = project.start(*command)
+    deadline = time.monotonic() + 60
+    while not list(project.directory.glob("results/test/rcca/*/*.sums.csv")):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    (snakemake,) = psutil.Process(launcher.pid).children()
+    snakemake.kill()
+    launcher.kill()
+    launcher.communicate()
+    assert not project.file("results/test/summary.txt").exists()
+
+    code, screen = project.launch(*command[1:])
+    assert code == 0, screen
+    assert "The last run was killed: continuing it" in screen
+    kinds = ("sums", "components")
+    fits = [
+        file.relative_to(finished.directory)
+        for kind in kinds
+        for file in finished.directory.glob(f"results/test/rcca/*/*.{kind}.csv")
+    ]
+    assert len(fits) == 2 * 3
+    for fit in fits:
+        tolerance = TOLERANCE[fit.name.partition("-")[0]]
+        pd.testing.assert_frame_equal(
+            *(pd.read_csv(each.file(str(fit))) for each in (project, finished)),
+            rtol=tolerance,
+            atol=tolerance,
+        )
+
+
+def test_failed_job_shows_cause_log_and_command(project):
+    entry = write_own_data(project, bad_value=np.nan)
+    rcca = {"own": EXPERIMENT | {"title": "own data", "dataset": "mine"}}
+    write_settings(project, datasets={"mine": entry}, rcca=rcca)
+    code, screen = project.launch("--configfile", "mine.yaml")
+    assert code == 1
+    cause = "prepare failed: DataError: dataset 'mine', array 'x': nan at row 7, column [2]"
+    assert cause in screen
+    log = project.file(re.search(r"log: +(\S+)", screen)[1])
+    assert "Traceback" in log.read_text(encoding="utf-8")
+
+    command = shlex.split(re.search(r"this alone: (.+)", screen)[1])
+    assert command == ["snakemake", "data/prepared/mine", "--configfile", "mine.yaml"]
+    alone = project.start("-m", *command)
+    assert cause in alone.communicate(timeout=60)[0]
+    assert alone.returncode == 1
+
+
+def test_dataset_that_cannot_be_had_costs_nothing_else_and_is_tried_again(project, mirror):
+    directory, checksums = mirror
+    settings = {
+        "datasets": {"mine": write_own_data(project)},
+        "rcca": {
+            "own": EXPERIMENT | {"title": "own data", "dataset": "mine"},
+            "full": EXPERIMENT | {"title": "full XRMB", "dataset": "xrmb-full"},
+        },
+    }
+    write_settings(project, **settings)
+    code, screen = project.launch("--configfile", "mine.yaml")
+    assert code == 0, screen
+    reason = "could not fetch XRMBf2KALDI_window7_single1.mat"
+    assert f"**full XRMB**: not run, {reason}" in screen
+    assert f"Not run:\n  full XRMB: {reason}" in screen
+    assert screen.count("| RCCA, Fourier | 8 |") == 1
+    log = project.file("results/mine/logs/fetch/xrmb-full.log").read_text(encoding="utf-8")
+    assert "Its source publishes no checksum. If you trust a copy, give its sha256" in log
+
+    assert project.planned("--configfile", "mine.yaml")["fetch"] == 1
+    write_settings(project, **settings, strict=True)
+    code, screen = project.launch("--configfile", "mine.yaml")
+    assert code == 1
+    assert f"fetch failed: FetchError: {reason}" in screen
+
+    write_settings(project, **settings, checksums=checksums)
+    code, screen = project.launch("--configfile", "mine.yaml", RNCA_MIRROR=directory)
+    assert code == 0, screen
+    assert "nothing; all was run" in screen
+    assert screen.count("| RCCA, Fourier | 8 |") == 2
+    assert project.planned("--configfile", "mine.yaml") == {}
+
+
+def test_target_data_says_what_cannot_be_had_and_what_was_tried(project):
+    write_settings(
+        project,
+        datasets={"mine": write_own_data(project)},
+        prepare=["mine", "xrmb"],
+        skip=["awa"],
+        rcca={},
+    )
+    code, screen = project.launch("data", "--configfile", "mine.yaml")
+    assert code == 0, screen
+    table = project.file("results/mine/tables/data.md").read_text(encoding="utf-8")
+    assert "| mine | mine | 300 | x 4, y 3, given_split 1 |" in table
+    assert "| xrmb | not to be had: could not fetch xrmb.1;" in table
+    assert "| awa | not to be had: left out by `skip`" in table
+    assert table in screen
+    log = project.file("results/mine/logs/fetch/xrmb.log").read_text(encoding="utf-8")
+    assert re.search(r"https://raw.githubusercontent.com/\S+/xrmb.1: ConnectionRefusedError", log)
+    assert "By hand: put it at data/cache/git-blob-" in log
+
+
+def test_doctor_says_whether_each_dataset_can_be_had(project, mirror):
+    directory, _ = mirror
+    write_settings(
+        project,
+        datasets={"mine": write_own_data(project)},
+        prepare=["mine", "mocha", "xrmb-full", "digits"],
+        skip=["awa"],
+        rcca={},
+    )
+    done = subprocess.run(
+        [sys.executable, "workflow/doctor.py", "--configfile", "mine.yaml"],
+        cwd=project.directory,
+        env=project.environment | {"RNCA_MIRROR": directory},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    said = dict(re.findall(r"^(\S+) +(.+?)(?:;.*)?$", done.stdout, flags=re.MULTILINE))
+    assert said["mine"] == "your own"
+    assert said["mocha"] == "only by hand or mirror"
+    assert said["xrmb-full"] == "in the mirror"
+    assert said["digits"] == "embedded"
+    assert said["awa"] == "left out by `skip`"
