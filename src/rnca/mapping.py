@@ -39,7 +39,7 @@ def check_count(value: Any, name: str) -> None:
 CERTIFIED = 1e-5
 """Bound on the error of the result below which float32 products are taken."""
 
-_PILOT_ROWS = 4096
+_PILOT_ROWS = 8192
 _PILOT_FEATURES = 512
 
 

@@ -28,7 +28,6 @@ from rnca.rows import FloatArray, View, grid
 # Tiles as large as still leave work for every thread: smaller ones cost BLAS a tenth of its speed.
 _TILE = 1024
 _BLOCK = 256
-_FLOAT32_ROWS = 1024
 
 Task = Callable[[], Any]
 Float64 = npt.NDArray[np.float64]
@@ -192,11 +191,8 @@ class _Pass:
     def _add_tile(self, a: FloatArray, b: FloatArray, into: Float64) -> None:
         product = self._scratch("tile", (_TILE, _TILE), self.precision)[: len(into)]
         product = product[:, : into.shape[1]]
-        # Short float32 sums, each added in float64: their rounding errors grow with their length.
-        step = len(a) if self.precision == np.float64 else _FLOAT32_ROWS
-        for low in range(0, len(a), step):
-            np.matmul(a[low : low + step].T, b[low : low + step], out=product)
-            into += product
+        np.matmul(a.T, b, out=product)
+        into += product
 
     def end(self) -> None:
         """Sketch the error that float32 products made: (their sum − the exact one) times probes."""
