@@ -1,7 +1,9 @@
-"""The examples in docstrings run, and every public name has one."""
+"""The examples in docstrings and in the README run, and every public name has one."""
 
 import doctest
+import re
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +19,7 @@ MODULES = [
     "rows",
     "seeding",
     "spectral",
+    "streaming",
     "whitening",
 ]
 
@@ -43,3 +46,13 @@ def test_classes_have_an_example(name):
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         rnca.nonsense  # noqa: B018
+
+
+def test_the_readmes_library_example_runs(capsys):
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```python\n(.*?)^```", readme, flags=re.DOTALL | re.MULTILINE)
+    names: dict[str, object] = {}
+    exec(example, names)
+    assert float(capsys.readouterr().out) > 0.8
+    assert [model.map_x_.n_features_out for model in names["smaller"]] == [50, 100, 200]
+    assert names["scores"].shape == (4000, 2)

@@ -203,7 +203,9 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.components_ = (vectors * signs).T
         self.explained_variance_ = np.maximum(values, 0.0)
         total = covariance.trace()
-        self.explained_variance_ratio_ = self.explained_variance_ / (total if total > 0 else 1.0)
+        # Constant data leave nothing but rounding, of which there are no shares.
+        negligible = m * (10 * np.finfo(np.float64).eps) ** 2
+        self.explained_variance_ratio_ = self.explained_variance_ / max(total, negligible)
         error, smallest = moments.error_norm(m), self.explained_variance_[-1]
         self.accumulation_error_ = error / max(float(smallest), np.finfo(float).tiny)
         self.accumulation_ = "float64" if moments.error is None else "float32"

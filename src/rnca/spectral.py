@@ -25,6 +25,8 @@ _TOLERANCE = 1e-9
 # residuals; below this share of the largest, rounding leaves no smaller residual to wait for.
 _SMALL = 1e-3
 _ORTHOGONAL = 1e-12
+# Cholesky QR squares the condition number, so it must stay well below 1/sqrt(eps).
+_INDEPENDENT = 1e-6
 
 
 def leading_eigh(A: Matrix, k: int) -> tuple[Matrix, Matrix]:
@@ -168,8 +170,23 @@ def _step_budget(m: int) -> int:
 
 def _orthonormal_complement(block: Matrix, V: Matrix) -> Matrix:
     """Orthonormal basis of the block's part outside span(V); random directions if it has none."""
-    for _ in range(2):  # what cancellation leaves of span(V) in the first pass goes in the second
-        block = scipy.linalg.qr(block - V @ (V.T @ block), mode="economic")[0]
-    if np.abs(V.T @ block).max(initial=0.0) < _ORTHOGONAL:
-        return block
+    block = _orthonormal(block)
+    for _ in range(3):
+        overlap = V.T @ block
+        if np.abs(overlap).max(initial=0.0) < _ORTHOGONAL:
+            return block
+        block = _orthonormal(block - V @ overlap)
     return _orthonormal_complement(np.random.default_rng(V.shape[1]).normal(size=block.shape), V)
+
+
+def _orthonormal(block: Matrix) -> Matrix:
+    """Orthonormal basis of a tall block, by Cholesky QR twice unless it is ill-conditioned."""
+    Q = block
+    for _ in range(2):
+        gram = Q.T @ Q
+        R, info = scipy.linalg.lapack.dpotrf(gram)
+        if info != 0 or R.diagonal().min() < _INDEPENDENT * R.diagonal().max():
+            Q, _ = scipy.linalg.qr(block, mode="economic")
+            break
+        Q = scipy.linalg.solve_triangular(R, Q.T, trans="T", check_finite=False).T
+    return Q
