@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import pandas as pd
@@ -10,7 +11,7 @@ from matplotlib.figure import Figure
 from rnca.reporting.figures import _LOOK, _STYLE, save
 
 _MAPS = {"fourier": "Fourier", "nystroem": "Nyström"}
-_KINDS = {
+_KINDS: dict[str, dict[str, Any]] = {
     "pass": {"linestyle": "-"},
     "fit": {"linestyle": "--", "markerfacecolor": "white"},
     "automatic fit": {"linestyle": ":", "markerfacecolor": "white"},

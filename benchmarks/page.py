@@ -17,7 +17,11 @@ _MAPS = {"fourier": "Fourier", "nystroem": "Nyström"}
 def write(output: Path) -> None:
     """Write ``README.md``, and the figure if there is a roof part, beside the CSVs."""
     found = {name: output / f"{name}.csv" for name in TABLES}
-    frames = {name: pd.read_csv(path) for name, path in found.items() if path.is_file()}
+    frames = {
+        name: pd.read_csv(path, dtype={"sizes": str})
+        for name, path in found.items()
+        if path.is_file()
+    }
     records = {name: _record(found[name]) for name in frames}
     sections = ["# Benchmarks", _conditions(records)]
     sections += [_SECTIONS[name](frame) for name, frame in frames.items()]
@@ -65,10 +69,10 @@ def _roof(rows: pd.DataFrame) -> str:
     body = []
     for (kind, m), group in rows.groupby(["feature_map", "m"]):
         by = group.set_index("what")
-        automatic = by.loc["automatic fit"]
+        automatic: Any = by.loc["automatic fit"]
         body.append(
             [
-                _MAPS[kind],
+                _MAPS[str(kind)],
                 str(m),
                 *(f"{by.loc[what, 'of_dgemm']:.2f}" for what in by.index),
                 f"{automatic['accumulation']}{_bound(automatic['certified_error'])}",
@@ -99,14 +103,14 @@ def _bound(error: float) -> str:
 def _path(rows: pd.DataFrame) -> str:
     body = []
     for (kind, k), group in rows.groupby(["feature_map", "components"]):
-        by = group.set_index("phase")
-        whole = by.loc["whole"]
+        by: Any = group.set_index("phase")
+        whole: Any = by.loc["whole"]
         shares = [
             f"{by.loc[phase, 'share']:.1%}" if phase in by.index else "as above"
             for phase in ("draw", "pass", "whiten", "SVDs")
         ]
         body.append(
-            [_MAPS[kind], str(k), f"{whole['of_floor']:.2f}", *shares,
+            [_MAPS[str(kind)], str(k), f"{whole['of_floor']:.2f}", *shares,
              f"{whole['seconds']:.1f}", f"{whole['floor_seconds']:.1f}"]
         )  # fmt: skip
     sizes = rows["sizes"].iloc[0].split()
@@ -146,16 +150,17 @@ def _peers(rows: pd.DataFrame) -> str:
     text = (
         f"## Other people's code\n\nm = {rows['m'].max()} Fourier features of each view. Peers get "
         "them from our maps as one float64 array, so both sides solve the same problem; turns "
-        "alternate after a warm-up and medians are shown. The answer is the sum of the k "
-        "correlations on the training rows for CCA, of the k variances for PCA. Nyström + PCA "
-        "makes its own features from other random landmarks, so its answer agrees only "
+        "alternate after a warm-up and medians are shown. Ours includes the draw of the maps. The "
+        "answer is the sum of the k correlations on the training rows for CCA, of the k variances "
+        "for PCA. Nyström + PCA makes its own features from other random landmarks, so its answer agrees only "
         "roughly. Peers that would take hours have fewer rows, and so have we beside them.\n\n"
     )
     notes = [f"- {row['peer']}: left out, {row['skipped']}." for _, row in skipped.iterrows()]
     notes.append(
         "\ncca-zoo and mvlearn are no dependencies of this project: `pip install cca-zoo seaborn` "
-        "and `pip install --no-deps mvlearn` (its pin of an old matplotlib cannot be met) add "
-        "them. `--authors-r code/rca.r` adds the authors' own code."
+        "and `pip install --no-deps mvlearn` (its pin of an old matplotlib cannot be met; an "
+        "attribute that newer scikit-learn asks for is supplied here) add them. "
+        "`--authors-r code/rca.r` adds the authors' own code."
     )
     return text + _table(header, body) + "\n\n" + "\n".join(notes)
 
@@ -165,9 +170,9 @@ def _scaling(rows: pd.DataFrame) -> str:
              "against n from a memory-mapped file, against m in memory. The exponent is the "
              "slope of a straight line through the logarithms, ± its standard error; that of "
              "the upper half leaves out sizes where the O(m³) part counts."]  # fmt: skip
-    for against, group in rows.groupby("against", sort=False):
+    for against in ("n", "m"):
         other = "m" if against == "n" else "n"
-        group = group.sort_values(against)
+        group = rows[rows["against"] == against].sort_values(against)
         body = [[f"{row[against]:,}", f"{row['seconds']:.3f}"] for _, row in group.iterrows()]
         parts.append(
             f"{other} = {group[other].iloc[0]:,}: seconds ∝ {against}^{_power(group, against)}, "
@@ -181,7 +186,7 @@ def _power(group: pd.DataFrame, against: str) -> str:
     if len(group) < 2:
         return "(one size only)"
     fit = fitted_exponent(group[against], group["seconds"])
-    return f"{fit.value:.2f} ± {fit.error:.2f}"
+    return f"{fit.value:.2f}" + (f" ± {fit.error:.2f}" if fit.error < float("inf") else "")
 
 
 def _memory(rows: pd.DataFrame) -> str:
@@ -189,7 +194,8 @@ def _memory(rows: pd.DataFrame) -> str:
         f"## Memory against n\n\nm = {rows['m'].max()}. Peak anonymous memory of a fit from a "
         "memory-mapped file, in a process of its own, beyond what the process had before; pages "
         "of the file do not count. Expected: 32·m² bytes of moments and D, and the features of "
-        "both views in two chunks of 2048 rows.\n\n"
+        "both views in two chunks of 2048 rows. The rows sampled for the kernel widths, some "
+        "0.1 GB, are freed before the pass and exceed all this only at small m.\n\n"
     )
     if "peak_bytes" not in rows:
         return text + f"Left out: {rows['skipped'].iloc[0]}."

@@ -12,7 +12,6 @@ from rnca import RCCA
 from settings import MAPS, REG, SEED, Settings
 
 CHUNK = 2048
-_LEAST_SECONDS = 0.4
 
 
 def jobs(settings: Settings, data: Data) -> list[Job]:
@@ -36,14 +35,14 @@ def jobs(settings: Settings, data: Data) -> list[Job]:
     ]
 
 
-def gemm_rate(m: int, dtype: Any) -> float:
-    """Flops a second of AᵀB with A and B of one chunk's shape, at the threads BLAS has."""
+def gemm_rate(m: int, dtype: Any, least: float) -> float:
+    """Best flops a second of AᵀB, A and B of one chunk's shape, tried for ``least`` seconds."""
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal((CHUNK, m)).astype(dtype) for _ in range(2))
     out = np.empty((m, m), dtype)
     best, started = np.inf, perf_counter()
     np.matmul(a.T, b, out=out)
-    while best == np.inf or perf_counter() - started < _LEAST_SECONDS:
+    while best == np.inf or perf_counter() - started < least:
         best = min(best, seconds(lambda: np.matmul(a.T, b, out=out))[0])
     return 2.0 * CHUNK * m**2 / best
 
@@ -69,12 +68,12 @@ def _against_roof(settings: Settings, data: Data, kind: str, m: int) -> list[Row
     _warm_up(settings, data, kind, m)
 
     def once() -> Row:
-        roofs = [_roofs(m)]
+        roofs = [_roofs(m, settings.least)]
         phases = _phases(estimator(settings, kind, m, accumulation="float64"), data)
-        roofs.append(_roofs(m))
+        roofs.append(_roofs(m, settings.least))
         automatic = estimator(settings, kind, m)
         auto = seconds(lambda: automatic.fit(data.x, data.y))[0]
-        roofs.append(_roofs(m))
+        roofs.append(_roofs(m, settings.least))
         return {
             "dgemm_gflops": max(roof[0] for roof in roofs),
             "sgemm_gflops": max(roof[1] for roof in roofs),
@@ -110,8 +109,8 @@ def _warm_up(settings: Settings, data: Data, kind: str, m: int) -> None:
     model.accumulate(data.x, data.y, 0, min(CHUNK, len(data.x)))
 
 
-def _roofs(m: int) -> tuple[float, float]:
-    return gemm_rate(m, np.float64) / 1e9, gemm_rate(m, np.float32) / 1e9
+def _roofs(m: int, least: float) -> tuple[float, float]:
+    return gemm_rate(m, np.float64, least) / 1e9, gemm_rate(m, np.float32, least) / 1e9
 
 
 def _phases(model: RCCA, data: Data) -> dict[str, float]:
@@ -123,7 +122,7 @@ def _phases(model: RCCA, data: Data) -> dict[str, float]:
 
 def _path(settings: Settings, data: Data, kind: str) -> list[Row]:
     top = max(settings.path)
-    before = gemm_rate(top, np.float64)
+    before = gemm_rate(top, np.float64, settings.least)
     _warm_up(settings, data, kind, top)
     model = estimator(settings, kind, top, accumulation="float64")
     phases = _phases(model, data)
@@ -138,7 +137,7 @@ def _path(settings: Settings, data: Data, kind: str) -> list[Row]:
         "whiten": phases["solve"] - largest,
         "SVDs": smaller + largest,
     }
-    roof = max(before, gemm_rate(top, np.float64))
+    roof = max(before, gemm_rate(top, np.float64, settings.least))
     whole, floor = sum(shares.values()), 4.0 * len(data.x) * top**2 / roof
     common = {"feature_map": kind, "n": len(data.x), "sizes": " ".join(map(str, settings.path))}
     return [

@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     made_by = {
         "data": data.source,
         "quick": options.quick,
-        "threads": max(pool["num_threads"] for pool in threadpool_info()),
+        "threads": _blas_threads(),
         "load_before": os.getloadavg()[0],
         "settings": {**asdict(settings), "authors": settings.authors is not None},
     }
@@ -56,6 +56,11 @@ def _jobs(parts: Sequence[str], settings: Settings, data: Data, large: LargeFile
         "serving": lambda: serving.jobs(settings, data),
     }
     return [job for part in PARTS if part in parts for job in of_part[part]()]
+
+
+def _blas_threads() -> int:
+    pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    return max(pools, default=1)
 
 
 def _settings(options: argparse.Namespace) -> Settings:

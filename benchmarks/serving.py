@@ -12,8 +12,6 @@ from rnca import RCCA
 from roof import estimator
 from settings import MAPS, Settings
 
-_LEAST_SECONDS = 0.5
-
 
 def jobs(settings: Settings, data: Data) -> list[Job]:
     """List one measurement for each map."""
@@ -53,6 +51,6 @@ def _rate(settings: Settings, model: RCCA, data: Data, batch: int) -> Row:
         p50, p99 = np.quantile(times, [0.5, 0.99])
         return {"rows_per_second": 1 / p50, "p50_seconds": p50, "p99_seconds": p99}
     times = []
-    while len(times) < settings.repeats or sum(times) < _LEAST_SECONDS:
+    while len(times) < settings.repeats or sum(times) < settings.least:
         times.append(seconds(lambda: model.transform(rows))[0])
     return {"rows_per_second": batch / median(times)}

@@ -37,6 +37,8 @@ class Settings:
         Repeats, of which medians are reported; fewer where one exceeds ``budget``.
     budget : float
         Seconds after which no further repeat of one measurement is begun.
+    least : float
+        Seconds for which what is quick is repeated at least.
     authors : Path or None
         The authors' R code.
     """
@@ -57,6 +59,7 @@ class Settings:
     latencies: int = 5_000
     repeats: int = 3
     budget: float = 120.0
+    least: float = 0.5
     authors: Path | None = None
 
     def up_to(self, most: int) -> "Settings":
@@ -87,9 +90,10 @@ QUICK = Settings(
     scaling_m=100,
     scaling_n=2_000,
     scaling_sizes=(100, 200, 400),
-    memory_rows=(2_000, 8_000, 32_000),
+    memory_rows=(2_000, 32_000),
     batches=(1, 32, 1024),
     latencies=200,
     repeats=2,
-    budget=2.0,
+    budget=1.0,
+    least=0.05,
 )
