@@ -12,7 +12,7 @@ import sys
 import threading
 from pathlib import Path
 
-from data import open_rows
+from large import open_rows
 from rnca import RCCA
 from settings import REG, SEED
 

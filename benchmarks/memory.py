@@ -6,8 +6,8 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from data import LargeFile
 from jobs import Job, Row
+from large import LargeFile
 from roof import CHUNK
 from settings import Settings
 

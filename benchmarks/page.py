@@ -152,8 +152,9 @@ def _peers(rows: pd.DataFrame) -> str:
         "them from our maps as one float64 array, so both sides solve the same problem; turns "
         "alternate after a warm-up and medians are shown. Ours includes the draw of the maps. The "
         "answer is the sum of the k correlations on the training rows for CCA, of the k variances "
-        "for PCA. Nyström + PCA makes its own features from other random landmarks, so its answer agrees only "
-        "roughly. Peers that would take hours have fewer rows, and so have we beside them.\n\n"
+        "for PCA. Nyström + PCA makes its own features from other random landmarks, so its answer "
+        "agrees only roughly. Peers that would take hours have fewer rows, and so have "
+        "we beside them.\n\n"
     )
     notes = [f"- {row['peer']}: left out, {row['skipped']}." for _, row in skipped.iterrows()]
     notes.append(

@@ -90,13 +90,14 @@ def jobs(settings: Settings, data: Data) -> list[Job]:
             "peers",
             f"peers: {peer.name}, n = {peer.n}",
             4.0 * peer.n * settings.m**2 * settings.repeats * (1 + peer.effort),
-            partial(_compare, settings, data, peer),
+            partial(compare, settings, data, peer),
         )
-        for peer in [*_cca_peers(settings), *_pca_peers(settings)]
+        for peer in [*cca_peers(settings), *pca_peers(settings)]
     ]
 
 
-def _cca_peers(settings: Settings) -> list[Peer]:
+def cca_peers(settings: Settings) -> list[Peer]:
+    """List who is compared with RCCA."""
     n, few, k = settings.n, settings.few, settings.components
     ours = partial(estimator, settings, "fourier", settings.m)
 
@@ -114,7 +115,8 @@ def _cca_peers(settings: Settings) -> list[Peer]:
     ]  # fmt: skip
 
 
-def _pca_peers(settings: Settings) -> list[Peer]:
+def pca_peers(settings: Settings) -> list[Peer]:
+    """List who is compared with RPCA."""
     n, few, k, m = settings.n, settings.few, settings.components, settings.m
     fourier = partial(RPCA, k, n_features=m, random_state=SEED)
     whitened = NystroemFeatures(m, whiten=True)
@@ -135,7 +137,8 @@ def _pca_peers(settings: Settings) -> list[Peer]:
     ]  # fmt: skip
 
 
-def _compare(settings: Settings, data: Data, peer: Peer) -> list[Row]:
+def compare(settings: Settings, data: Data, peer: Peer) -> list[Row]:
+    """Measure ours and the peer in turns, or say why that cannot be."""
     row = {
         "task": peer.task,
         "peer": peer.name,
@@ -147,7 +150,8 @@ def _compare(settings: Settings, data: Data, peer: Peer) -> list[Row]:
         _check_can_run(settings, peer)
         row["version"] = version(peer.package) if peer.package else ""
         _warm_up(peer, data, min(peer.n, 2 * settings.m))
-        return [{**row, **medians(lambda: _turns(peer, data, peer.n), settings.repeats, 120.0)}]
+        turns = partial(_turns, peer, data, peer.n)
+        return [{**row, **medians(turns, settings.repeats, settings.budget)}]
     except CannotRunError as reason:
         return [{**row, "skipped": str(reason)}]
 

@@ -17,8 +17,9 @@ import peers
 import roof
 import scaling
 import serving
-from data import Data, LargeFile, load
+from data import Data, load
 from jobs import Job, run_all
+from large import LargeFile
 from settings import QUICK, Settings
 
 PARTS = ("roof", "peers", "scaling", "memory", "serving")
@@ -31,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     data = load(settings.n)
     settings = replace(settings, n=len(data.x))
     rows = max(settings.scaling_rows + settings.memory_rows)
-    large = LargeFile(data, rows, options.output)
+    large = LargeFile(data.x, data.y, rows, options.output)
     made_by = {
         "data": data.source,
         "quick": options.quick,

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from data import Data, LargeFile
+from data import Data
 from jobs import Job, Row, medians, seconds
+from large import LargeFile
 from roof import estimator
 from settings import Settings
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -79,8 +80,40 @@ def test_unknown_part_is_refused_by_name(tmp_path):
     assert "'rof' is none of roof, peers" in done.stderr
 
 
-def test_exponent_of_a_power_law_with_noise_lies_within_its_error(monkeypatch):
+@pytest.fixture
+def modules(monkeypatch):
+    """Let a test import the modules of the benchmarks."""
     monkeypatch.syspath_prepend(BENCHMARKS)
+
+
+@pytest.mark.usefixtures("modules")
+def test_textbook_solves_the_same_problem_as_ours(halves):
+    import peers
+    from data import Data
+    from settings import Settings
+
+    settings = Settings(n=1500, few=1500, m=60, components=5, repeats=1)
+    data = Data(*(half.astype(np.float32) for half in halves), "digits")
+    (row,) = peers.compare(settings, data, peers.cca_peers(settings)[0])
+    assert row["peer"].startswith("numpy")
+    assert row["answer"] == pytest.approx(row["ours_answer"], rel=1e-5)
+    assert row["seconds"] == row["feature_seconds"] + row["solve_seconds"]
+
+
+@pytest.mark.usefixtures("modules")
+def test_peer_that_is_not_installed_is_left_out_with_the_reason(halves):
+    import peers
+    from data import Data
+    from settings import Settings
+
+    settings = Settings(n=100, few=100, m=20, components=2)
+    absent = replace(peers.cca_peers(settings)[0], module="no_such_package")
+    (row,) = peers.compare(settings, Data(*halves, "digits"), absent)
+    assert "No module named 'no_such_package'" in row["skipped"]
+
+
+@pytest.mark.usefixtures("modules")
+def test_exponent_of_a_power_law_with_noise_lies_within_its_error():
     from exponents import fitted_exponent
 
     x = np.geomspace(1, 1e4, 40)
