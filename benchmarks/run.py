@@ -97,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--max-m", type=_positive, help="leave out more features than these")
     parser.add_argument("--repeats", type=_positive, help="repeats, of which medians are taken")
     parser.add_argument(
-        "--authors-r", type=Path, metavar="RCA_R", help="the authors' code/rca.r; needs R, kernlab"
+        "--authors-r", type=Path, metavar="RCA_R", help="the authors' code/rca.r; needs Rscript"
     )
     return parser
 
