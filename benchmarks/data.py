@@ -9,7 +9,7 @@ import numpy as np
 from large import View
 from rnca.datasets.catalogue import availability, dataset, prepare
 from rnca.datasets.fetch import default_cache
-from settings import SEED
+from sizes import SEED
 
 _COLUMNS = 392
 

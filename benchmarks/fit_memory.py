@@ -14,7 +14,7 @@ from pathlib import Path
 
 from large import open_rows
 from rnca import RCCA
-from settings import REG, SEED
+from sizes import REG, SEED
 
 _EVERY_SECONDS = 0.003
 

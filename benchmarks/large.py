@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from settings import SEED
+from sizes import SEED
 
 _BLOCK = 8192
 

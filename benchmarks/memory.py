@@ -9,7 +9,7 @@ from pathlib import Path
 from jobs import Job, Row
 from large import LargeFile
 from roof import CHUNK
-from settings import Settings
+from sizes import Settings
 
 _STATUS = Path("/proc/self/status")
 

@@ -29,7 +29,7 @@ from data import Data
 from jobs import Job, Row, medians, seconds
 from rnca import RCCA, RPCA, NystroemFeatures
 from roof import estimator
-from settings import REG, SEED, Settings
+from sizes import REG, SEED, Settings
 
 Matrix = npt.NDArray[np.float64]
 Answer = Callable[[], float]

@@ -9,7 +9,7 @@ import numpy as np
 from data import Data
 from jobs import Job, Row, medians, seconds
 from rnca import RCCA
-from settings import MAPS, REG, SEED, Settings
+from sizes import MAPS, REG, SEED, Settings
 
 CHUNK = 2048
 

@@ -20,7 +20,7 @@ import serving
 from data import Data, load
 from jobs import Job, run_all
 from large import LargeFile
-from settings import QUICK, Settings
+from sizes import QUICK, Settings
 
 PARTS = ("roof", "peers", "scaling", "memory", "serving")
 

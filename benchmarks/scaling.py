@@ -8,7 +8,7 @@ from data import Data
 from jobs import Job, Row, medians, seconds
 from large import LargeFile
 from roof import estimator
-from settings import Settings
+from sizes import Settings
 
 
 def jobs(settings: Settings, data: Data, large: LargeFile) -> list[Job]:

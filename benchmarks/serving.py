@@ -10,7 +10,7 @@ from data import Data
 from jobs import Job, Row, seconds
 from rnca import RCCA
 from roof import estimator
-from settings import MAPS, Settings
+from sizes import MAPS, Settings
 
 
 def jobs(settings: Settings, data: Data) -> list[Job]:

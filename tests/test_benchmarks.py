@@ -90,7 +90,7 @@ def modules(monkeypatch):
 def test_textbook_solves_the_same_problem_as_ours(halves):
     import peers
     from data import Data
-    from settings import Settings
+    from sizes import Settings
 
     settings = Settings(n=1500, few=1500, m=60, components=5, repeats=1)
     data = Data(*(half.astype(np.float32) for half in halves), "digits")
@@ -104,7 +104,7 @@ def test_textbook_solves_the_same_problem_as_ours(halves):
 def test_peer_that_is_not_installed_is_left_out_with_the_reason(halves):
     import peers
     from data import Data
-    from settings import Settings
+    from sizes import Settings
 
     settings = Settings(n=100, few=100, m=20, components=2)
     absent = replace(peers.cca_peers(settings)[0], module="no_such_package")
