@@ -1,0 +1,301 @@
+"""Other people's code on the same data, features and threads, and the agreement of the answers.
+
+A peer is given the features as one float64 array, made by our own maps; what making them takes is
+counted on its side, as it is on ours. Ours and the peer's turns alternate.
+"""
+
+import json
+import shutil
+import subprocess
+import tempfile
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import psutil
+from sklearn.base import BaseEstimator
+from sklearn.cross_decomposition import CCA
+from sklearn.decomposition import PCA, IncrementalPCA
+from sklearn.kernel_approximation import Nystroem
+
+from data import Data
+from jobs import Job, Row, medians, seconds
+from rnca import RCCA, RPCA, NystroemFeatures
+from roof import estimator
+from sizes import REG, SEED, Settings
+
+Matrix = npt.NDArray[np.float64]
+Answer = Callable[[], float]
+
+# Copies of the features that a peer is assumed to need at once.
+_COPIES = 4
+_FEW_COMPONENTS = 2
+
+
+class CannotRunError(Exception):
+    """Why a peer is left out."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """One competitor.
+
+    Attributes
+    ----------
+    name : str
+    package : str
+        Distribution whose version is noted.
+    n, components : int
+        Size of the problem; less than ours where it would take hours.
+    effort : float
+        How many times the work of our fit is expected.
+    ours : callable
+        Returns our unfitted estimator.
+    features : callable
+        Of our fitted estimator and the rows; returns the features of each view.
+    solve : callable
+        Of the features and the number of components: what is timed. Returns a callable for the
+        answer, which is not timed.
+    module : str
+        Imported to see whether the peer is there.
+    """
+
+    name: str
+    package: str
+    n: int
+    components: int
+    effort: float
+    ours: Callable[[], RCCA | RPCA]
+    features: Callable[[Any, Data, int], tuple[Matrix, ...]]
+    solve: Callable[..., Answer]
+    module: str = ""
+
+    @property
+    def task(self) -> str:
+        """CCA or PCA."""
+        return type(self.ours()).__name__.removeprefix("R")
+
+
+def jobs(settings: Settings, data: Data) -> list[Job]:
+    """List one comparison for each peer."""
+    return [
+        Job(
+            "peers",
+            f"peers: {peer.name}, n = {peer.n}",
+            4.0 * peer.n * settings.m**2 * settings.repeats * (1 + peer.effort),
+            partial(compare, settings, data, peer),
+        )
+        for peer in [*cca_peers(settings), *pca_peers(settings)]
+    ]
+
+
+def cca_peers(settings: Settings) -> list[Peer]:
+    """List who is compared with RCCA."""
+    n, few, k = settings.n, settings.few, settings.components
+    ours = partial(estimator, settings, "fourier", settings.m)
+
+    def peer(name: str, package: str, rows: int, effort: float, solve: Any, module: str) -> Peer:
+        return Peer(name, package, rows, k, effort, ours, _two_views, solve, module)
+
+    two = partial(estimator, settings, "fourier", settings.m, n_components=_FEW_COMPONENTS)
+    return [
+        peer("numpy, textbook", "numpy", n, 3, _numpy_naive, "numpy"),
+        peer("cca-zoo RidgeCCA", "cca-zoo", n, 4, _cca_zoo, "cca_zoo.linear"),
+        peer("mvlearn CCA", "mvlearn", n, 4, _mvlearn, "mvlearn.embed"),
+        Peer("scikit-learn CCA", "scikit-learn", few, _FEW_COMPONENTS, 30, two, _two_views,
+             _sklearn_cca, "sklearn"),
+        peer("the authors' R", "", few, 60, partial(_authors, settings.authors), ""),
+    ]  # fmt: skip
+
+
+def pca_peers(settings: Settings) -> list[Peer]:
+    """List who is compared with RPCA."""
+    n, few, k, m = settings.n, settings.few, settings.components, settings.m
+    fourier = partial(RPCA, k, n_features=m, random_state=SEED)
+    whitened = NystroemFeatures(m, whiten=True)
+    nystroem = partial(RPCA, k, feature_map=whitened, random_state=SEED)
+
+    def peer(name: str, rows: int, effort: float, model: Any) -> Peer:
+        solve = partial(_sklearn_pca, model)
+        return Peer(name, "scikit-learn", rows, k, effort, fourier, _one_view, solve, "sklearn")
+
+    return [
+        peer("scikit-learn PCA, covariance_eigh", n, 1, PCA(k, svd_solver="covariance_eigh")),
+        peer("scikit-learn PCA, randomized", n, 1,
+             PCA(k, svd_solver="randomized", random_state=SEED)),
+        peer("scikit-learn PCA, full", few, 6, PCA(k, svd_solver="full")),
+        peer("scikit-learn IncrementalPCA", few, 10, IncrementalPCA(k, batch_size=2048)),
+        Peer("scikit-learn Nystroem + PCA", "scikit-learn", n, k, 2, nystroem, _sklearn_nystroem,
+             partial(_sklearn_pca, PCA(k, svd_solver="covariance_eigh")), "sklearn"),
+    ]  # fmt: skip
+
+
+def compare(settings: Settings, data: Data, peer: Peer) -> list[Row]:
+    """Measure ours and the peer in turns, or say why that cannot be."""
+    row = {
+        "task": peer.task,
+        "peer": peer.name,
+        "n": peer.n,
+        "m": settings.m,
+        "components": peer.components,
+    }
+    try:
+        _check_can_run(settings, peer)
+        row["version"] = version(peer.package) if peer.package else ""
+        _warm_up(peer, data, min(peer.n, 2 * settings.m))
+        turns = partial(_turns, peer, data, peer.n)
+        return [{**row, **medians(turns, settings.repeats, settings.budget)}]
+    except CannotRunError as reason:
+        return [{**row, "skipped": str(reason)}]
+
+
+def _check_can_run(settings: Settings, peer: Peer) -> None:
+    if peer.module:
+        try:
+            import_module(peer.module)
+        except Exception as error:  # whatever an old package raises against new ones
+            raise CannotRunError(f"not importable: {type(error).__name__}: {error}") from error
+    need = 8 * settings.m * peer.n * _COPIES * (2 if peer.task == "CCA" else 1)
+    free = psutil.virtual_memory().available
+    if need > free:
+        raise CannotRunError(
+            f"needs about {need / 1e9:.1f} GB of memory, {free / 1e9:.1f} are free"
+        )
+
+
+def _warm_up(peer: Peer, data: Data, n: int) -> None:
+    try:
+        _turns(peer, data, n)
+    except CannotRunError:
+        raise
+    except Exception as error:  # whatever an old package raises against new ones
+        raise CannotRunError(f"fails: {type(error).__name__}: {error}") from error
+
+
+def _turns(peer: Peer, data: Data, n: int) -> Row:
+    x, y = data.x[:n], data.y[:n]
+    views = (x, y) if peer.task == "CCA" else (x,)
+    automatic, exact = peer.ours(), peer.ours().set_params(accumulation="float64")
+    automatic_seconds = seconds(lambda: automatic.fit(*views))[0]
+    exact_seconds = seconds(lambda: exact.fit(*views))[0]
+    features_seconds, features = seconds(lambda: peer.features(exact, data, n))
+    solve_seconds, answer = seconds(lambda: peer.solve(*features, peer.components))
+    # R measures itself, without the time to hand it the data.
+    solve_seconds = getattr(answer, "seconds", solve_seconds)
+    both = features_seconds + solve_seconds
+    ours = automatic.correlations_ if peer.task == "CCA" else automatic.explained_variance_
+    return {
+        "feature_seconds": features_seconds,
+        "solve_seconds": solve_seconds,
+        "seconds": both,
+        "ours_float64_seconds": exact_seconds,
+        "ours_seconds": automatic_seconds,
+        "ours_accumulation": automatic.accumulation_,
+        "ratio": both / automatic_seconds,
+        "ratio_float64": both / exact_seconds,
+        "answer": float(answer()),
+        "ours_answer": float(ours.sum()),
+    }
+
+
+def _two_views(model: RCCA, data: Data, n: int) -> tuple[Matrix, ...]:
+    return (
+        model.map_x_.transform(data.x[:n]).astype(np.float64),
+        model.map_y_.transform(data.y[:n]).astype(np.float64),
+    )
+
+
+def _one_view(model: RPCA, data: Data, n: int) -> tuple[Matrix, ...]:
+    return (model.map_.transform(data.x[:n]).astype(np.float64),)
+
+
+def _sklearn_nystroem(model: RPCA, data: Data, n: int) -> tuple[Matrix, ...]:
+    own = Nystroem(
+        gamma=model.map_.gamma_, n_components=model.map_.n_features_out, random_state=SEED
+    )
+    return (own.fit_transform(data.x[:n].astype(np.float64)),)
+
+
+def _summed_correlations(zx: Matrix, zy: Matrix, F: Matrix, G: Matrix) -> float:
+    u, v = (z @ basis for z, basis in ((zx, F), (zy, G)))
+    u, v = u - u.mean(axis=0), v - v.mean(axis=0)
+    norms = np.linalg.norm(u, axis=0) * np.linalg.norm(v, axis=0)
+    return float(np.abs((u * v).sum(axis=0) / norms).sum())
+
+
+def _numpy_naive(zx: Matrix, zy: Matrix, k: int) -> Answer:
+    m = zx.shape[1]
+    joint = np.cov(np.hstack([zx, zy]), rowvar=False)
+    joint += REG * np.eye(2 * m)
+    roots = [np.linalg.inv(np.linalg.cholesky(C)) for C in (joint[:m, :m], joint[m:, m:])]
+    U, _, Vt = np.linalg.svd(roots[0] @ joint[:m, m:] @ roots[1].T)
+    F, G = roots[0].T @ U[:, :k], roots[1].T @ Vt[:k].T
+    return partial(_summed_correlations, zx, zy, F, G)
+
+
+def _cca_zoo(zx: Matrix, zy: Matrix, k: int) -> Answer:
+    model = import_module("cca_zoo.linear").RidgeCCA(n_components=k, shrinkage=REG)
+    model.fit([zx, zy])
+    return partial(_summed_correlations, zx, zy, *model.weights_)
+
+
+def _mvlearn(zx: Matrix, zy: Matrix, k: int) -> Answer:
+    splitter = import_module("mvlearn.compose").SimpleSplitter
+    if not issubclass(splitter, BaseEstimator):
+        # Without tags scikit-learn from 1.7 on refuses this helper after all the work is done.
+        splitter.__sklearn_tags__ = BaseEstimator.__sklearn_tags__
+    # Its regulariser is added to ZᵀZ, not to the covariance.
+    model = import_module("mvlearn.embed").CCA(n_components=k, regs=REG * (len(zx) - 1))
+    model.fit([zx, zy])
+    return partial(_summed_correlations, zx, zy, *model.loadings_)
+
+
+def _sklearn_cca(zx: Matrix, zy: Matrix, k: int) -> Answer:
+    model = CCA(n_components=k, scale=False)
+    with warnings.catch_warnings():
+        # Its answer beside ours tells whether it converged.
+        warnings.simplefilter("ignore")
+        model.fit(zx, zy)
+    return partial(_summed_correlations, zx, zy, model.x_rotations_, model.y_rotations_)
+
+
+def _sklearn_pca(model: Any, z: Matrix, k: int) -> Answer:
+    model.fit(z)
+    return lambda: float(model.explained_variance_[:k].sum())
+
+
+@dataclass(frozen=True)
+class _Reported:
+    """What a process of another language measured of itself."""
+
+    seconds: float
+    answer: float
+
+    def __call__(self) -> float:
+        return self.answer
+
+
+def _authors(code: Path | None, zx: Matrix, zy: Matrix, k: int) -> Answer:
+    if code is None:
+        raise CannotRunError("give the path of the authors' rca.r with --authors-r")
+    if shutil.which("Rscript") is None:
+        raise CannotRunError("Rscript is not on the PATH")
+    with tempfile.TemporaryDirectory() as place:
+        for name, z in (("x", zx), ("y", zy)):
+            # R stores columns.
+            z.T.tofile(Path(place, name))
+        driver = Path(__file__).with_name("authors.R")
+        arguments = [code, place, len(zx), zx.shape[1], k, REG]
+        done = subprocess.run(
+            ["Rscript", driver, *map(str, arguments)], capture_output=True, text=True, check=False
+        )
+    if done.returncode != 0:
+        raise CannotRunError(f"Rscript failed: {done.stderr.strip()[-300:]}")
+    return _Reported(**json.loads(done.stdout.splitlines()[-1]))

@@ -1,0 +1,152 @@
+"""The pass and the whole fit against the machine's own matrix product, and the path of all m."""
+
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from data import Data
+from jobs import Job, Row, medians, seconds
+from rnca import RCCA
+from sizes import MAPS, REG, SEED, Settings
+
+CHUNK = 2048
+
+
+def jobs(settings: Settings, data: Data) -> list[Job]:
+    """List the measurements at each m and map, then the paths."""
+    work = 4.0 * settings.n
+    at_sizes = [
+        Job(
+            "roof",
+            f"roof: {kind}, m = {m}",
+            2 * work * m**2 * (settings.repeats if m <= settings.m else 1),
+            partial(_against_roof, settings, data, kind, m),
+        )
+        for m in settings.sizes
+        for kind in MAPS
+    ]
+    top = max(settings.path)
+    return at_sizes + [
+        Job("path", f"path: {kind}, m up to {top}", 1.3 * work * top**2, partial(_path, *args))
+        for kind in MAPS
+        for args in [(settings, data, kind)]
+    ]
+
+
+def gemm_rate(m: int, dtype: Any, least: float) -> float:
+    """Best flops a second of AᵀB, A and B of one chunk's shape, tried for ``least`` seconds."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal((CHUNK, m)).astype(dtype) for _ in range(2))
+    out = np.empty((m, m), dtype)
+    best, started = np.inf, perf_counter()
+    np.matmul(a.T, b, out=out)
+    while best == np.inf or perf_counter() - started < least:
+        best = min(best, seconds(lambda: np.matmul(a.T, b, out=out))[0])
+    return 2.0 * CHUNK * m**2 / best
+
+
+def estimator(settings: Settings, kind: str, m: int, **parameters: Any) -> RCCA:
+    """Return the unfitted model that every part measures."""
+    return RCCA(
+        **{
+            "n_components": settings.components,
+            "feature_map": kind,
+            "n_features": m,
+            "reg": REG,
+            "random_state": SEED,
+            "chunk_size": CHUNK,
+            **parameters,
+        }
+    )
+
+
+def _against_roof(settings: Settings, data: Data, kind: str, m: int) -> list[Row]:
+    flops = 4.0 * settings.n * m**2
+    repeats = settings.repeats if m <= settings.m else 1
+    _warm_up(settings, data, kind, m)
+
+    def once() -> Row:
+        roofs = [_roofs(m, settings.least)]
+        phases = _phases(estimator(settings, kind, m, accumulation="float64"), data)
+        roofs.append(_roofs(m, settings.least))
+        automatic = estimator(settings, kind, m)
+        auto = seconds(lambda: automatic.fit(data.x, data.y))[0]
+        roofs.append(_roofs(m, settings.least))
+        return {
+            "dgemm_gflops": max(roof[0] for roof in roofs),
+            "sgemm_gflops": max(roof[1] for roof in roofs),
+            "pass": phases["pass"],
+            "fit": sum(phases.values()),
+            "automatic fit": auto,
+            "accumulation": automatic.accumulation_,
+            "accumulation_error": automatic.accumulation_error_,
+        }
+
+    found = medians(once, repeats, settings.budget)
+    return [
+        {
+            "feature_map": kind,
+            "m": m,
+            "n": len(data.x),
+            "what": what,
+            "accumulation": found["accumulation"] if what == "automatic fit" else "float64",
+            "certified_error": found["accumulation_error"] if what == "automatic fit" else 0.0,
+            "seconds": found[what],
+            "gflops": flops / found[what] / 1e9,
+            "dgemm_gflops": found["dgemm_gflops"],
+            "sgemm_gflops": found["sgemm_gflops"],
+            "of_dgemm": flops / found[what] / 1e9 / found["dgemm_gflops"],
+            "repeats": found["repeats"],
+        }
+        for what in ("pass", "fit", "automatic fit")
+    ]
+
+
+def _warm_up(settings: Settings, data: Data, kind: str, m: int) -> None:
+    model = estimator(settings, kind, m).draw(data.x, data.y)
+    model.accumulate(data.x, data.y, 0, min(CHUNK, len(data.x)))
+
+
+def _roofs(m: int, least: float) -> tuple[float, float]:
+    return gemm_rate(m, np.float64, least) / 1e9, gemm_rate(m, np.float32, least) / 1e9
+
+
+def _phases(model: RCCA, data: Data) -> dict[str, float]:
+    """Fit by its three public steps, timed."""
+    draw = seconds(lambda: model.draw(data.x, data.y))[0]
+    passing, moments = seconds(lambda: model.accumulate(data.x, data.y))
+    return {"draw": draw, "pass": passing, "solve": seconds(lambda: model.solve(moments))[0]}
+
+
+def _path(settings: Settings, data: Data, kind: str) -> list[Row]:
+    top = max(settings.path)
+    before = gemm_rate(top, np.float64, settings.least)
+    _warm_up(settings, data, kind, top)
+    model = estimator(settings, kind, top, accumulation="float64")
+    phases = _phases(model, data)
+    smaller = seconds(lambda: model.path([m for m in settings.path if m != top]))[0]
+    # The factors are kept: solving again at the largest m costs its SVD and nothing else.
+    largest = seconds(lambda: model.path([top]))[0]
+    model.set_params(n_components=settings.many)
+    many = seconds(lambda: model.path(list(settings.path)))[0]
+    shares = {
+        "draw": phases["draw"],
+        "pass": phases["pass"],
+        "whiten": phases["solve"] - largest,
+        "SVDs": smaller + largest,
+    }
+    roof = max(before, gemm_rate(top, np.float64, settings.least))
+    whole, floor = sum(shares.values()), 4.0 * len(data.x) * top**2 / roof
+    common = {"feature_map": kind, "n": len(data.x), "sizes": " ".join(map(str, settings.path))}
+    return [
+        {**common, "phase": phase, "components": k, "seconds": spent, "share": spent / total,
+         "floor_seconds": floor, "of_floor": floor / total, "dgemm_gflops": roof / 1e9}
+        for k, total, parts in (
+            (settings.components, whole, {**shares, "whole": whole}),
+            (settings.many, whole - shares["SVDs"] + many,
+             {"SVDs": many, "whole": whole - shares["SVDs"] + many}),
+        )
+        for phase, spent in parts.items()
+    ]  # fmt: skip
