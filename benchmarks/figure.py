@@ -8,7 +8,7 @@ import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rnca.reporting.figures import _LOOK, _STYLE, save
+from rnca.reporting.figures import LOOK, STYLE, save
 
 _MAPS = {"fourier": "Fourier", "nystroem": "Nyström"}
 _KINDS: dict[str, dict[str, Any]] = {
@@ -29,7 +29,7 @@ def write_roofline(rows: pd.DataFrame, paths: Sequence[Path]) -> None:
     paths : sequence of path
         The ending names the format.
     """
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(6.3, 3.6), layout="constrained")
         axes = figure.subplots()
         for column, (name, line) in _ROOFS.items():
@@ -44,7 +44,7 @@ def write_roofline(rows: pd.DataFrame, paths: Sequence[Path]) -> None:
                 found = rows[wanted].sort_values("m")
                 if len(found):
                     label = f"{what}, {name}".replace("automatic fit", "fit, float32 products")
-                    axes.plot(found["m"], found["gflops"], **{**_LOOK[kind], **look}, label=label)
+                    axes.plot(found["m"], found["gflops"], **{**LOOK[kind], **look}, label=label)
         axes.set_ylim(bottom=0)
         axes.set_xticks(sorted(rows["m"].unique()))
         axes.set_xlabel("number of random features $m_x = m_y$")

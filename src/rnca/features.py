@@ -19,7 +19,7 @@ from rnca.rows import FloatArray, View, grid
 from rnca.seeding import streams
 
 _TRANSFORM_CHUNK = 2048
-_MEDIAN_PAIRS = 10_000
+_MEDIAN_PAIRS = 4_000
 # Added to the diagonal of the landmark kernel before it is factored. Fixed, since a value that
 # depended on m would break the prefix property.
 _JITTER = 1e-10
@@ -32,7 +32,7 @@ def median_gamma(X: Any, *, random_state: Any = None) -> float:
     ----------
     X : array-like or memory map of shape (n, d)
     random_state : int, numpy Generator, numpy RandomState or None
-        Draws the 10,000 pairs of rows.
+        Draws the 4,000 pairs of rows.
 
     Returns
     -------

@@ -16,7 +16,7 @@ matplotlib.use("Agg")
 from matplotlib.figure import Figure
 
 # Okabe and Ito's palette; each map also has a marker of its own.
-_LOOK = {
+LOOK = {
     "linear": {"color": "#555555", "linestyle": "--"},
     "fourier": {"color": "#0072B2", "marker": "o"},
     "nystroem": {"color": "#D55E00", "marker": "s"},
@@ -26,7 +26,7 @@ _PAPER_LINES = {
     "dcca": ("deep CCA (paper)", "#009E73"),
 }
 _PANELS_A_ROW = 3
-_STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.titlesize": 9,
     "axes.spines.top": False,
@@ -60,7 +60,7 @@ def rcca_figure(
     names = list(dict.fromkeys(summary["experiment"]))
     columns = min(len(names), _PANELS_A_ROW) or 1
     rows = -(-len(names) // columns) or 1
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(3.4 * columns, 2.8 * rows + 0.4), layout="constrained")
         panels = figure.subplots(rows, columns, squeeze=False).ravel()
         for axes in panels[len(names) :]:
@@ -79,7 +79,7 @@ def rcca_figure(
 
 def _rcca_panel(axes: Any, rows: pd.DataFrame) -> None:
     for name, group in rows.groupby("feature_map", observed=True):
-        look = {**_LOOK[str(name)], "label": MAP_NAMES[str(name)]}
+        look = {**LOOK[str(name)], "label": MAP_NAMES[str(name)]}
         if name == "linear":
             axes.axhline(group["test_mean"].iloc[0], **look)
         else:
@@ -91,7 +91,7 @@ def _published(axes: Any, rows: pd.DataFrame) -> None:
     for name, method in METHODS.items():
         points = rows[rows["method"] == method]
         if name != "linear" and len(points):
-            look = {**_LOOK[name], "markerfacecolor": "white", "linestyle": "none", "zorder": 3}
+            look = {**LOOK[name], "markerfacecolor": "white", "linestyle": "none", "zorder": 3}
             label = f"{MAP_NAMES[name]} (paper)"
             axes.plot(points["m"], points["test_corr"], label=label, **look)
     for method, (label, color) in _PAPER_LINES.items():
@@ -113,7 +113,7 @@ def _legend(figure: Figure, panels: Iterable[Any], columns: int) -> None:
 
 def save(figure: Figure, paths: Iterable[str]) -> None:
     """Write a figure to each path, in the format its ending names, without dates in it."""
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         for path in paths:
             with replacing(path) as partial:
                 metadata = {"Date": None} if str(path).endswith(".svg") else {}
