@@ -224,7 +224,7 @@ def test_median_gamma_is_one_over_the_median_squared_distance(halves):
     X = halves[0][:100]
     squared = ((X[:, None] - X[None]) ** 2).sum(axis=-1)
     exact = 1 / np.median(squared[squared > 0])
-    # 10,000 pairs put the sample median within a few per cent of the median.
+    # 4,000 pairs put the sample median within a few per cent of the median.
     assert median_gamma(X, random_state=0) == pytest.approx(exact, rel=0.05)
 
 
