@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from rnca import spectral
+
 # Derandomised: a failure on one machine is a failure on all. No deadline: the machine is shared.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=25)
 hypothesis.settings.load_profile("repeatable")
@@ -21,3 +23,15 @@ def halves():
     left.setflags(write=False)
     right.setflags(write=False)
     return left, right
+
+
+@pytest.fixture
+def krylov_calls(monkeypatch):
+    """Take the Krylov path at orders above 400, and list the calls that took it."""
+    calls = []
+    original = spectral._block_krylov
+    monkeypatch.setattr(spectral, "_DENSE_ORDER", 400)
+    monkeypatch.setattr(
+        spectral, "_block_krylov", lambda *given: calls.append(given) or original(*given)
+    )
+    return calls

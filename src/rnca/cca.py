@@ -1,6 +1,6 @@
 """Randomized nonlinear canonical correlation analysis (Section 4 of the paper)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, product
 from numbers import Real
 from typing import Any, Self
@@ -14,7 +14,7 @@ from rnca.features import FeatureMap
 from rnca.mapping import FeatureMapping, check_count, pair
 from rnca.moments import Moments
 from rnca.rows import View, check_at_least_two_rows, check_pair, rechunk
-from rnca.whitening import Whitened
+from rnca.whitening import Matrix, Whitened, whitened_error
 
 _ROUNDING = 1e-6
 # Standard deviations that rounding gives a constant; canonical variables are of order 1.
@@ -49,9 +49,10 @@ default="fourier"
     dtype : {"float32", "float64"}, default="float32"
         Type of the features.
     accumulation : {"auto", "float64"}, default="auto"
-        Type of the products of features. "auto" takes float32 products, nearly twice as fast,
-        where a bound on their effect on the correlations, checked after the fit, stays below
-        1e-5. Sums over chunks are in float64 either way.
+        Type of the products of features in `fit`. "auto" takes float32 products, which are
+        faster, where their effect on every correlation, estimated after the fit, stays below
+        1e-5. Sums over chunks are in float64 either way, and so are all products in
+        `accumulate` and `fit_chunks`.
     verbose : bool, default=False
         Show progress over chunks.
 
@@ -76,7 +77,8 @@ default="fourier"
     accumulation_ : {"float32", "float64"}
         What was chosen.
     accumulation_error_ : float
-        The bound; 0 for float64.
+        The estimate: the spectral norm of the error of the whitened covariances, which bounds
+        the effect on every correlation. 0 for float64.
     n_samples_ : int
 
     Examples
@@ -214,7 +216,7 @@ default="fourier"
             self._hand_on_columns(model)
             model.map_x_, model.map_y_ = self.map_x_.prefix(m_x), self.map_y_.prefix(m_y)
             model._set_solution(self.moments_, self._whiten(*self._regs(reg)))
-            model._check_certified((m_x, m_y))
+            model._inherit_certificate(self)
             yield model
 
     def transform(self, X: Any, Y: Any = None) -> Any:
@@ -306,11 +308,8 @@ default="fourier"
         self.correlations_, self.F_, self.G_ = correlations, F * signs, G * signs
         self.training_correlations_ = _training_correlations(self, *whitened.regs)
         self.mean_x_, self.mean_y_ = moments.mean("x")[:m_x], moments.mean("y")[:m_y]
-        # First-order effect of an error E of the joint covariance, with ρ <= 1:
-        # |fᵀExy·g − ρ(fᵀExx·f + gᵀEyy·g)/2| <= ‖E‖(‖f‖² + ‖g‖²)/2.
-        norms = [np.linalg.norm(basis, 2) ** 2 for basis in (self.F_, self.G_)]
-        self.accumulation_error_ = float(moments.error_norm(m_x, m_y) * sum(norms) / 2)
         self.accumulation_ = "float64" if moments.error is None else "float32"
+        self.accumulation_error_ = 0.0 if moments.error is None else np.inf
         self.conditioning_ = {
             f"{what}_{view}": float(value)
             for view, factor, m in (("x", whitened.x, m_x), ("y", whitened.y, m_y))
@@ -344,6 +343,23 @@ default="fourier"
     def _check_components(self) -> None:
         check_count(self.n_components, "n_components")
         self._regs(self.reg)
+
+    def _float32_error(self, exact_times: Callable[[Matrix], Matrix]) -> float:
+        whitened = self._whiten(*self._regs(self.reg))
+        return whitened_error(self.moments_, [whitened.x, whitened.y], exact_times)
+
+    def _inherit_certificate(self, fitted: "RCCA") -> None:
+        """Take over what was shown at the full m: it holds for leading blocks and larger reg."""
+        if self.accumulation_ == "float64":
+            return
+        regs = zip(self._regs(self.reg), self._regs(fitted.reg), strict=True)
+        if any(own < shown for own, shown in regs):
+            raise ValueError(
+                f"reg={self.reg!r} in regs: the fit took float32 products, which were shown to do "
+                f"for reg={fitted.reg!r} or more. Fit with the smallest reg, or with "
+                'accumulation="float64".'
+            )
+        self.accumulation_error_ = fitted.accumulation_error_
 
     def _adopt(self, maps: Sequence[FeatureMap]) -> None:
         self.map_x_, self.map_y_ = maps

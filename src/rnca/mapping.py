@@ -1,7 +1,7 @@
 """What RPCA and RCCA share: choosing feature maps and streaming rows through them."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +12,9 @@ from rnca.features import FeatureMap, FourierFeatures, LinearFeatures, NystroemF
 from rnca.moments import Moments
 from rnca.rows import FloatArray, View, check_at_least_two_rows, grid
 from rnca.seeding import seeds
-from rnca.streaming import add_rows
+from rnca.streaming import add_rows, exact_times
+
+Matrix = npt.NDArray[np.float64]
 
 _MAPS: dict[str, type[FeatureMap]] = {
     "fourier": FourierFeatures,
@@ -41,8 +43,8 @@ CERTIFIED = 1e-5
 
 _PILOT_ROWS = 8192
 _PILOT_FEATURES = 512
-# Fewer rows overfit, so that the pilot's bound comes out somewhat too large.
-_PILOT_SLACK = 1.2
+# A pass in vain costs more than float32 products save: so none is begun on a close call.
+_PROMISING = 0.9
 
 
 class FeatureMapping:
@@ -67,13 +69,9 @@ class FeatureMapping:
     def _adopt(self, maps: Sequence[FeatureMap]) -> None:
         """Take fitted maps, one per view."""
 
-    def _check_certified(self, m: Any) -> None:
-        if self.accumulation_error_ > CERTIFIED:
-            raise ValueError(
-                f"m={m} in sizes: the fit summed float32 products, and their error at this m is "
-                f"certified only to {self.accumulation_error_:.1e}, not {CERTIFIED:g}. Fit with "
-                'accumulation="float64".'
-            )
+    @abstractmethod
+    def _float32_error(self, exact_times: Callable[[Matrix], Matrix]) -> float:
+        """Estimate how far float32 products may have moved the result."""
 
     @property
     @abstractmethod
@@ -92,6 +90,8 @@ class FeatureMapping:
 
     def _fitted_maps(self, *views: View) -> list[FeatureMap]:
         """One fitted map per view; the second view's draw does not depend on the first's."""
+        if self.accumulation not in ("auto", "float64"):
+            raise ValueError(f'accumulation={self.accumulation!r}: give "auto" or "float64".')
         kinds = pair(self.feature_map, "feature_map")
         counts, gammas = pair(self.n_features, "n_features"), pair(self.gamma, "gamma")
         own_seeds = seeds(self.random_state, 2)
@@ -126,7 +126,9 @@ class FeatureMapping:
             for kind, count in zip(kinds, counts, strict=True)
         ]
         # Anything but an integer is refused, or ignored, when the maps are drawn.
-        return max(self._chunk_size(), *(m if isinstance(m, int) else 0 for m in wanted))
+        return max(
+            self._chunk_size(), *(int(m) if isinstance(m, int | np.integer) else 0 for m in wanted)
+        )
 
     def _fingerprint(self) -> str:
         return "-".join(fitted.fingerprint() for fitted in self._maps)
@@ -138,16 +140,39 @@ class FeatureMapping:
 
     def _fit_views(self, views: Sequence[View]) -> Self:
         """Make the pass over all rows and solve; in float32 where that is certified to do."""
-        if self._float32_promises(views):
-            self.solve(self._moments_of_rows(views, 0, None, "float32"))
-            if self.accumulation_error_ <= CERTIFIED:
-                return self
+        if self._float32_promises(views) and self._fit_certified(views, len(views[0])):
+            return self
+        self._forget()
         return self.solve(self._moments_of_rows(views, 0, None))
+
+    def _fit_certified(self, views: Sequence[View], stop: int) -> bool:
+        """Fit to rows ``0:stop`` with float32 products and tell whether they do."""
+        self._forget()
+        moments = self._moments_of_rows(views, 0, stop, "float32")
+        try:
+            self.solve(moments)
+        except (ValueError, FloatingPointError):  # which float64 products may well avoid
+            return False
+        self.accumulation_error_ = self._float32_error(
+            lambda vectors: exact_times(
+                moments,
+                self._maps,
+                views,
+                stop,
+                vectors,
+                chunk_size=self._chunk_size(),
+                dtype=self._feature_dtype(),
+            )
+        )
+        return self.accumulation_error_ <= CERTIFIED
+
+    def _forget(self) -> None:
+        """Drop the moments of an earlier pass before memory for new ones is taken."""
+        for name in ("moments_", "_whitened"):
+            self.__dict__.pop(name, None)
 
     def _float32_promises(self, views: Sequence[View]) -> bool:
         """Tell, from a small fit, whether float32 products are likely to be certified."""
-        if self.accumulation not in ("auto", "float64"):
-            raise ValueError(f'accumulation={self.accumulation!r}: give "auto" or "float64".')
         n, m = len(views[0]), min(fitted.n_features_out for fitted in self._maps)
         if (
             self.accumulation == "float64"
@@ -158,13 +183,12 @@ class FeatureMapping:
         size = min(m, max(_PILOT_FEATURES, 4 * self.n_components))
         pilot = clone(self).set_params(verbose=False)
         pilot._adopt([fitted.prefix(size) for fitted in self._maps])
-        try:
-            pilot.solve(pilot._moments_of_rows(views, 0, _PILOT_ROWS, "float32"))
-        except (ValueError, FloatingPointError):
+        pilot._fit_certified(views, _PILOT_ROWS)
+        if not hasattr(pilot, "accumulation_error_"):
             return False
-        # The norm of the covariance's rounding errors grows like m^¾, and averages out like n^-½.
-        growth = (m / size) ** 0.75 * (_PILOT_ROWS / n) ** 0.5
-        return bool(pilot.accumulation_error_ * growth <= _PILOT_SLACK * CERTIFIED)
+        # Whitened rounding errors average out like n^-½ and were seen to grow like m.
+        growth = (m / size) * (_PILOT_ROWS / n) ** 0.5
+        return bool(pilot.accumulation_error_ * growth <= _PROMISING * CERTIFIED)
 
     def _moments_of_rows(
         self, views: Sequence[View], start: int, stop: int | None, precision: str = "float64"

@@ -87,20 +87,15 @@ class Moments:
         if len(zx) == 0:
             return self
         self.tenant = None
-        first = self.n == 0
-        if first:
-            self.shift_x = zx.mean(axis=0, dtype=np.float64)
-        x = zx - self.shift_x
-        self.sum_x += x.sum(axis=0)
-        _add_gram(x, self.xx)
+        given = [zx] if zy is None else [zx, zy]
+        if self.n == 0:
+            self.shift(*(z.mean(axis=0, dtype=np.float64) for z in given))
+        z = [part - shift for part, shift in zip(given, self.shifts, strict=True)]
+        self.add_sums(len(zx), *(part.sum(axis=0) for part in z))
+        _add_gram(z[0], self.xx)
         if zy is not None:
-            if first:
-                self.shift_y = zy.mean(axis=0, dtype=np.float64)
-            y = zy - self.shift_y
-            self.sum_y += y.sum(axis=0)
-            _add_gram(y, self.yy)
-            _add_product(x, y, self.xy)
-        self.n += len(zx)
+            _add_gram(z[1], self.yy)
+            _add_product(z[0], z[1], self.xy)
         return self
 
     def merge(self, other: "Moments") -> Self:
@@ -133,6 +128,22 @@ class Moments:
             self.add_error(other.error)
         return self
 
+    @property
+    def shifts(self) -> list[npt.NDArray[np.float64]]:
+        """What the sums are taken about, per view."""
+        return [self.shift_x, self.shift_y] if self.two_views else [self.shift_x]
+
+    def shift(self, *shifts: npt.NDArray[np.floating[Any]]) -> None:
+        """Choose what the sums are taken about, before any row is added."""
+        for view, shift in zip("xy", shifts, strict=False):
+            setattr(self, f"shift_{view}", shift.astype(np.float64))
+
+    def add_sums(self, rows: int, *sums: npt.NDArray[np.float64]) -> None:
+        """Add rows to the first moments, given their sums about the shifts."""
+        self.n += rows
+        for view, total in zip("xy", sums, strict=False):
+            getattr(self, f"sum_{view}")[:] += total
+
     def times(self, vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Multiply the joint second moments [[xx, xy], [xyᵀ, yy]] by vectors."""
         parts = np.split(np.asfortranarray(vectors), [self.m_x])
@@ -148,7 +159,7 @@ class Moments:
         self.error = error if self.error is None else self.error + error
 
     def error_norm(self, m_x: int, m_y: int | None = None) -> float:
-        """Estimate from above the spectral norm of the error of a covariance.
+        """Estimate the spectral norm of the error of a covariance, rather from above.
 
         Parameters
         ----------

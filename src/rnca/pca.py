@@ -1,6 +1,6 @@
 """Randomized nonlinear principal component analysis (Section 3 of the paper)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Self
 
@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rnca.features import FeatureMap
-from rnca.mapping import FeatureMapping, check_count
+from rnca.mapping import CERTIFIED, FeatureMapping, Matrix, check_count
 from rnca.moments import Moments
 from rnca.rows import FloatArray, View, check_at_least_two_rows, rechunk
 from rnca.spectral import leading_eigh
@@ -37,9 +37,10 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     dtype : {"float32", "float64"}, default="float32"
         Type of the features.
     accumulation : {"auto", "float64"}, default="auto"
-        Type of the products of features. "auto" takes float32 products, nearly twice as fast,
-        where a bound on their effect on the smallest eigenvalue returned, relative to it and
-        checked after the fit, stays below 1e-5. Sums over chunks are in float64 either way.
+        Type of the products of features in `fit`. "auto" takes float32 products, which are
+        faster, where their effect on every eigenvalue returned, relative to it and estimated
+        after the fit, stays below 1e-5. Sums over chunks are in float64 either way, and so are
+        all products in `accumulate` and `fit_chunks`.
     verbose : bool, default=False
         Show progress over chunks.
 
@@ -61,7 +62,7 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     accumulation_ : {"float32", "float64"}
         What was chosen.
     accumulation_error_ : float
-        The bound; 0 for float64.
+        The estimate; 0 for float64.
     n_samples_ : int
 
     Examples
@@ -170,7 +171,12 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             self._hand_on_columns(model)
             model.map_ = self.map_.prefix(m)
             model._set_solution(self.moments_)
-            model._check_certified(m)
+            if model.accumulation_error_ > CERTIFIED:
+                raise ValueError(
+                    f"m={m} in sizes: the fit took float32 products, whose effect at this m is "
+                    f"estimated at {model.accumulation_error_:.1e}, above {CERTIFIED:g}. Fit with "
+                    'accumulation="float64".'
+                )
             yield model
 
     def transform(self, X: Any) -> FloatArray:
@@ -206,10 +212,14 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         # Constant data leave nothing but rounding, of which there are no shares.
         negligible = m * (10 * np.finfo(np.float64).eps) ** 2
         self.explained_variance_ratio_ = self.explained_variance_ / max(total, negligible)
-        error, smallest = moments.error_norm(m), self.explained_variance_[-1]
-        self.accumulation_error_ = error / max(float(smallest), np.finfo(float).tiny)
         self.accumulation_ = "float64" if moments.error is None else "float32"
+        smallest = max(float(self.explained_variance_[-1]), np.finfo(np.float64).tiny)
+        self.accumulation_error_ = moments.error_norm(m) / smallest
         self.mean_, self.n_samples_ = moments.mean("x")[:m], n
+
+    def _float32_error(self, exact_times: Callable[[Matrix], Matrix]) -> float:
+        # An eigenvalue moves by no more than the error's norm, of which the sketch suffices here.
+        return self.accumulation_error_
 
     def _adopt(self, maps: Sequence[FeatureMap]) -> None:
         (self.map_,) = maps

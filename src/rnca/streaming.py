@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -67,19 +67,58 @@ def add_rows(
     if not bounds:
         return
     with _workers() as run:
-        work = _Pass(moments, maps, chunk_size, dtype, np.dtype(precision))
+        work = _Pass(moments, maps, dtype)
         work.begin([view.read(start, min(start + _BLOCK, stop)) for view in views])
+        sums = _Sums(work, chunk_size, np.dtype(precision))
         pending: list[Future[Any]] = []
         for slot, (low, high) in enumerate(
             tqdm(bounds, "rows", unit="chunk", disable=not progress)
         ):
             rows = [view.read(low, high) for view in views]
-            filling = run(work.filling(rows, slot % 2))
+            filling = run(sums.filling(rows, slot % 2))
             _finish(pending)
-            work.note([future.result() for future in filling])
-            pending = run(work.summing(high - low, slot % 2))
+            sums.note([future.result() for future in filling])
+            pending = run(sums.summing(high - low, slot % 2))
         _finish(pending)
-        work.end()
+        sums.end()
+
+
+def exact_times(
+    moments: Moments,
+    maps: Sequence[FeatureMap],
+    views: Sequence[View],
+    stop: int,
+    vectors: Float64,
+    *,
+    chunk_size: int,
+    dtype: np.dtype[Any],
+) -> Float64:
+    """Multiply the exact joint second moments of rows ``0:stop`` by vectors, in a pass of its own.
+
+    Parameters
+    ----------
+    moments : Moments
+        Whose shifts the rows are taken about.
+    maps, views : one of each per view
+    stop : int
+    vectors : ndarray of shape (m_x + m_y, q)
+        A few: the cost is that of the features and of 8·n·(m_x + m_y)·q operations.
+    chunk_size, dtype : as in `add_rows`
+
+    Returns
+    -------
+    ndarray of shape (m_x + m_y, q)
+    """
+    with _workers() as run:
+        work = _Pass(moments, maps, dtype)
+        parts = np.split(vectors, np.cumsum(work.sizes)[:-1])
+        images = np.zeros_like(vectors)
+        for low, high in grid(0, stop, chunk_size):
+            rows = [view.read(low, high) for view in views]
+            tasks = [partial(work.images, block, parts) for block in _blocks(rows)]
+            for future in run(tasks):
+                images += future.result()
+    return images
 
 
 def _finish(pending: list[Future[Any]]) -> None:
@@ -87,92 +126,132 @@ def _finish(pending: list[Future[Any]]) -> None:
         future.result()
 
 
+_limit = threading.Lock()
+_passes = 0
+_limits: Any = None
+_threads = 1
+
+
 @contextmanager
-def _workers() -> Iterator[Callable[[list[Task]], list[Future[Any]]]]:
-    """As many threads as BLAS may use, with BLAS held to one thread in each."""
-    pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-    with (
-        threadpool_limits(1, user_api="blas"),
-        ThreadPoolExecutor(max(pools, default=1)) as executor,
-    ):
-        yield lambda tasks: [executor.submit(task) for task in tasks]
+def _workers() -> Iterator[Callable[[Sequence[Task]], list[Future[Any]]]]:
+    """As many threads as BLAS may use, with BLAS held to one thread in each.
+
+    BLAS has one setting for the whole process: of passes that run at once the first sets it and
+    the last puts it back.
+    """
+    global _passes, _limits, _threads
+    with _limit:
+        if _passes == 0:
+            pools = [
+                pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"
+            ]
+            _threads = max(pools, default=1)
+            _limits = threadpool_limits(1, user_api="blas")
+        _passes += 1
+    try:
+        with ThreadPoolExecutor(_threads) as executor:
+            yield lambda tasks: [executor.submit(task) for task in tasks]
+    finally:
+        with _limit:
+            _passes -= 1
+            if _passes == 0:
+                _limits.restore_original_limits()
 
 
-@dataclass
+def _blocks(rows: Sequence[FloatArray]) -> list[list[FloatArray]]:
+    ends = [*range(0, len(rows[0]), _BLOCK), len(rows[0])]
+    return [[part[low:high] for part in rows] for low, high in pairwise(ends)]
+
+
 class _Pass:
-    """One pass: two slots of mapped rows, and the moments they are summed into."""
+    """Features of blocks of rows, about the moments' shifts."""
 
-    moments: Moments
-    maps: Sequence[FeatureMap]
-    chunk_size: int
-    dtype: np.dtype[Any]
-    precision: np.dtype[Any]
-    scratch: threading.local = field(default_factory=threading.local)
-
-    def __post_init__(self) -> None:
-        self.sizes = [fitted.n_features_out for fitted in self.maps]
-        self.slots = [
-            [np.empty((self.chunk_size, m), self.precision) for m in self.sizes] for _ in range(2)
-        ]
-        self.sketched = self.precision == np.float32
-        if self.sketched:
-            self.probes = np.split(probes(sum(self.sizes)), np.cumsum(self.sizes)[:-1])
-            self.images = [np.zeros_like(probe) for probe in self.probes]
-            self.before = self.moments.times(np.concatenate(self.probes))
+    def __init__(self, moments: Moments, maps: Sequence[FeatureMap], dtype: np.dtype[Any]) -> None:
+        self.moments, self.maps, self.dtype = moments, maps, dtype
+        self.sizes = [fitted.n_features_out for fitted in maps]
+        self.memory = threading.local()
 
     def begin(self, head: Sequence[FloatArray]) -> None:
         """Fix the shifts, near the features' mean, on the first rows."""
         self.moments.tenant = None
         if self.moments.n == 0:
-            for view, fitted, rows in zip("xy", self.maps, head, strict=False):
-                z = np.empty((len(rows), fitted.n_features_out), self.dtype)
-                fitted.features(rows, z)
-                # A float32 number, so that both precisions subtract the same.
-                mean = z.mean(axis=0, dtype=np.float64).astype(np.float32)
-                setattr(self.moments, f"shift_{view}", mean.astype(np.float64))
-        self.shifts = [getattr(self.moments, f"shift_{view}") for view in "xy"[: len(self.maps)]]
+            # A float32 number, so that both precisions subtract the same.
+            self.moments.shift(
+                *(
+                    self.features(index, rows).mean(axis=0, dtype=np.float64).astype(np.float32)
+                    for index, rows in enumerate(head)
+                )
+            )
+
+    def features(self, index: int, rows: FloatArray) -> FloatArray:
+        """Features of at most _BLOCK rows of one view, valid until this thread's next call."""
+        z: FloatArray = self.scratch(f"z{index}", (_BLOCK, self.sizes[index]), self.dtype)
+        z = z[: len(rows)]
+        self.maps[index].features(rows, z)
+        return z
+
+    def exact(self, index: int, z: FloatArray) -> Float64:
+        """Features less the shift, in float64."""
+        wide: Float64 = self.scratch(f"wide{index}", (_BLOCK, self.sizes[index]), np.float64)
+        np.subtract(z, self.moments.shifts[index], out=wide[: len(z)])
+        return wide[: len(z)]
+
+    def images(self, rows: Sequence[FloatArray], vectors: Sequence[Float64]) -> Float64:
+        """Multiply the block's exact joint second moments by vectors, given per view."""
+        return _images(
+            [self.exact(i, self.features(i, part)) for i, part in enumerate(rows)], vectors
+        )
+
+    def scratch(self, name: str, shape: tuple[int, int], dtype: Any) -> Any:
+        """Return memory of this thread's own, allocated once."""
+        if not hasattr(self.memory, name):
+            setattr(self.memory, name, np.empty(shape, dtype))
+        return getattr(self.memory, name)
+
+
+def _images(exact: Sequence[Float64], vectors: Sequence[Float64]) -> Float64:
+    projected = np.sum([wide @ part for wide, part in zip(exact, vectors, strict=True)], axis=0)
+    return np.concatenate([wide.T @ projected for wide in exact])
+
+
+class _Sums:
+    """The sums of a pass: two slots of mapped rows, and the moments they are added to."""
+
+    def __init__(self, work: _Pass, chunk_size: int, precision: np.dtype[Any]) -> None:
+        self.work, self.moments, self.precision = work, work.moments, precision
+        self.slots = [[np.empty((chunk_size, m), precision) for m in work.sizes] for _ in range(2)]
+        self.sketched = precision == np.float32
+        if self.sketched:
+            self.joint = probes(sum(work.sizes))
+            self.probes = np.split(self.joint, np.cumsum(work.sizes)[:-1])
+            self.images = np.zeros_like(self.joint)
+            self.before = self.moments.times(self.joint)
 
     def filling(self, rows: Sequence[FloatArray], slot: int) -> list[Task]:
         """Tasks that map the rows of a chunk, block by block, into a slot."""
-        ends = [*range(0, len(rows[0]), _BLOCK), len(rows[0])]
         return [
-            partial(self._fill, [part[low:high] for part in rows], low, slot)
-            for low, high in pairwise(ends)
+            partial(self._fill, block, number * _BLOCK, slot)
+            for number, block in enumerate(_blocks(rows))
         ]
 
     def _fill(self, rows: Sequence[FloatArray], low: int, slot: int) -> "_Noted":
-        high = low + len(rows[0])
         sums, exact = [], []
-        for index, (fitted, part) in enumerate(zip(self.maps, rows, strict=True)):
-            z = self._scratch(f"z{index}", (_BLOCK, self.sizes[index]), self.dtype)[: len(part)]
-            fitted.features(part, z)
-            target = self.slots[slot][index][low:high]
-            np.subtract(z, self.shifts[index].astype(target.dtype, copy=False), out=target)
-            sums.append(target.sum(axis=0, dtype=np.float64))
+        for index, part in enumerate(rows):
+            z = self.work.features(index, part)
+            target = self.slots[slot][index][low : low + len(part)]
+            shift = self.moments.shifts[index].astype(target.dtype, copy=False)
+            np.subtract(z, shift, out=target)
             if self.sketched:
-                wide = self._scratch(f"wide{index}", (_BLOCK, self.sizes[index]), np.float64)
-                exact.append(np.subtract(z, self.shifts[index], out=wide[: len(part)]))
-        if not self.sketched:
-            return _Noted(len(rows[0]), sums)
-        sums = [wide.sum(axis=0) for wide in exact]
-        projected = sum(wide @ probe for wide, probe in zip(exact, self.probes, strict=True))
-        return _Noted(len(rows[0]), sums, [wide.T @ projected for wide in exact])
-
-    def _scratch(self, name: str, shape: tuple[int, int], dtype: Any) -> FloatArray:
-        """Return memory of this thread's own, allocated once."""
-        if not hasattr(self.scratch, name):
-            setattr(self.scratch, name, np.empty(shape, dtype))
-        kept: FloatArray = getattr(self.scratch, name)
-        return kept
+                exact.append(self.work.exact(index, z))
+            sums.append((exact[index] if self.sketched else target).sum(axis=0, dtype=np.float64))
+        return _Noted(len(rows[0]), sums, _images(exact, self.probes) if self.sketched else None)
 
     def note(self, noted: "Sequence[_Noted]") -> None:
-        """Add the blocks' first moments, and probe images, in the order of rows."""
+        """Add the blocks' first moments, and images of probes, in the order of rows."""
         for block in noted:
-            self.moments.n += block.rows
-            for view, total in zip("xy", block.sums, strict=False):
-                getattr(self.moments, f"sum_{view}")[:] += total
-            for image, part in zip(self.images if self.sketched else (), block.images, strict=True):
-                image += part
+            self.moments.add_sums(block.rows, *block.sums)
+            if block.images is not None:
+                self.images += block.images
 
     def summing(self, rows: int, slot: int) -> list[Task]:
         """Tasks that add the products of a slot to the moments, tile by tile."""
@@ -189,16 +268,15 @@ class _Pass:
         ]
 
     def _add_tile(self, a: FloatArray, b: FloatArray, into: Float64) -> None:
-        product = self._scratch("tile", (_TILE, _TILE), self.precision)[: len(into)]
-        product = product[:, : into.shape[1]]
-        np.matmul(a.T, b, out=product)
+        product = self.work.scratch("tile", (_TILE, _TILE), self.precision)
+        product = product[: len(into), : into.shape[1]]
+        np.matmul(a.T, b, out=product)  # numpy sees aᵀa and takes syrk, at half the cost
         into += product
 
     def end(self) -> None:
         """Sketch the error that float32 products made: (their sum − the exact one) times probes."""
         if self.sketched:
-            after = self.moments.times(np.concatenate(self.probes))
-            self.moments.add_error(after - self.before - np.concatenate(self.images))
+            self.moments.add_error(self.moments.times(self.joint) - self.before - self.images)
 
 
 @dataclass(frozen=True)
@@ -207,7 +285,7 @@ class _Noted:
 
     rows: int
     sums: list[Float64]
-    images: list[Float64] = field(default_factory=list)
+    images: Float64 | None
 
 
 def _tiles(m: int) -> list[slice]:
