@@ -24,13 +24,11 @@ from snakemake.utils import available_cpu_count
 from threadpoolctl import threadpool_info
 
 import settings
-from plan import PREPARED, Plan
+from plan import PREPARED, Plan, training_rows
 from rnca.datasets.catalogue import CATALOGUE, availability
 from rnca.datasets.fetch import default_cache
 
 GIB = 2**30
-# Of the source's own split, which no setting tells: to foresee how long an experiment takes.
-TRAINING_ROWS = {"mnist": 60_000, "xrmb": 30_000, "xrmb-full": 1_429_236, "mocha": 30_000}
 # What the covariance pass of a fit, 4·n·m² operations, was measured to do a second on one core.
 OPERATIONS_A_SECOND = 33e9
 
@@ -90,7 +88,7 @@ def describe_time(name: str, config: dict[str, Any]) -> str:
         return "no experiment uses it yet"
     operations = 0.0
     for each in users:
-        rows = each["split"].get("train") or TRAINING_ROWS.get(name, 0)
+        rows = training_rows(each) or 0
         fits = each["repeats"] * len(set(each["maps"]) - {"linear"})
         operations += fits * 4 * rows * max(each["features"]) ** 2
     minutes = operations / OPERATIONS_A_SECOND / available_cpu_count() / 60

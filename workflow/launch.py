@@ -5,6 +5,8 @@ of the operating system for the life of a run, which tells for certain whether t
 and marks every process of the run with an environment variable, by which the next call finds and
 ends those that are left.
 
+Jobs that together need more memory than the machine has do not run at once.
+
 Usage: python workflow/launch.py [--configfile FILE] [--cores N] [Snakemake's targets and options …]
 """
 
@@ -43,6 +45,8 @@ def main() -> int:
         clean_up_after(read(record), directory)
         refuse_foreign_lock(directory)
         results = results_of(options, directory)
+        if not sets_resources(others):
+            others += ["--resources", f"mem_mb={psutil.virtual_memory().total // 10**6}"]
         if not is_dry_run(others) and "--report" not in others:
             others += ["--report", str(results / "report.html"), "--report-after-run"]
         code = run(options, others, directory, record)
@@ -71,6 +75,12 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
 def is_dry_run(arguments: list[str]) -> bool:
     """Tell whether Snakemake is only asked what it would do: -n, also inside -np."""
     return any(re.fullmatch(r"--dry-?run|-[kpqF]*n[kpqF]*", argument) for argument in arguments)
+
+
+def sets_resources(arguments: list[str]) -> bool:
+    """Tell whether the user, or a profile of theirs, says what memory there is for all jobs."""
+    options = {"--resources", "--res", "--profile", "--workflow-profile", "--executor", "-e"}
+    return any(argument.partition("=")[0] in options for argument in arguments)
 
 
 def take(directory: Path) -> TextIO:

@@ -231,3 +231,22 @@ def test_exit_code_of_snakemake_is_passed_on(toy):
     assert out == ""
     assert "MissingRuleException" in err
     assert "The same command continues where this run stopped" in err.splitlines()[-1]
+
+
+MEMORY_SNAKEFILE = """
+rule all:
+    input: "memory.txt"
+
+rule memory:
+    output: "memory.txt"
+    resources: mem_mb=10**9
+    shell: "echo {resources.mem_mb} > {output}"
+"""
+
+
+@pytest.mark.parametrize("given", [(), ("--resources", "mem_mb=123")])
+def test_no_job_is_promised_more_memory_than_there_is(toy, given):
+    (toy.directory / "Snakefile").write_text(MEMORY_SNAKEFILE)
+    assert toy.launch_to_end("memory.txt", *given)[0] == 0
+    promised = int((toy.directory / "memory.txt").read_text())
+    assert promised == (123 if given else psutil.virtual_memory().total // 10**6)

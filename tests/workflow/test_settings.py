@@ -40,6 +40,7 @@ MISTAKES = {
     "skip": (valid() | {"skip": ["minst"]}, "skip: unknown dataset 'minst'"),
     "prepare": (valid() | {"prepare": ["minst"]}, "prepare: unknown dataset 'minst'"),
     "strict": (valid() | {"strict": "yes"}, "strict: 'yes' is not of type 'boolean'"),
+    "threads": (valid() | {"threads": 0}, "threads: 0 is less than the minimum of 1"),
     "checksum": (valid() | {"checksums": {"a.mat": SHA}}, "checksums.a.mat: only these files"),
     "own kind": (
         valid() | {"datasets": {"mine": {"kind": "xls", "x": "a", "y": "b"}}},

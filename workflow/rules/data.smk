@@ -8,6 +8,8 @@ checkpoint fetch:
         f"{FETCHED}/{{dataset}}.json",
     log:
         f"{RESULTS}/logs/fetch/{{dataset}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/fetch/{{dataset}}.tsv"
     localrule: True
     conda:
         "../../environment.yml"
@@ -47,6 +49,8 @@ rule data_table:
         markdown=f"{RESULTS}/tables/data.md",
     log:
         f"{RESULTS}/logs/data_table.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/data_table.tsv"
     conda:
         "../../environment.yml"
     params:
