@@ -99,6 +99,10 @@ class Plan:
         """Return what tables and figures call each experiment."""
         return {name: experiment["title"] for name, experiment in self.config["rcca"].items()}
 
+    def rcca_published(self) -> list[str]:
+        """List the experiments that follow the paper's protocol."""
+        return [name for name, experiment in self.config["rcca"].items() if experiment["published"]]
+
     def rcca_dataset(self, wildcards: Any) -> str:
         """Return the name of an experiment's dataset."""
         return str(self.config["rcca"][wildcards.experiment]["dataset"])
@@ -155,7 +159,7 @@ class Plan:
         rows = training_rows(experiment)
         if rows is None:
             return MINUTES_IF_UNKNOWN
-        operations = 4 * rows / experiment["shards"] * max(experiment["features"]) ** 2
+        operations: float = 4 * rows / experiment["shards"] * max(experiment["features"]) ** 2
         seconds = operations / (CAUTIOUS_OPERATIONS_A_SECOND * threads)
         return MINUTES_BESIDE_THE_PASS + ceil(seconds / 60)
 

@@ -112,6 +112,7 @@ rule rcca_table:
     conda:
         "../../environment.yml"
     params:
+        published=plan.rcca_published(),
         titles=plan.rcca_titles(),
         code=code_of("rcca_table.py"),
     script:
@@ -161,6 +162,7 @@ rule rcca_figure:
     conda:
         "../../environment.yml"
     params:
+        published=plan.rcca_published(),
         titles=plan.rcca_titles(),
         code=code_of("rcca_figure.py"),
     script:
