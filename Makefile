@@ -15,7 +15,7 @@ run: setup ## Run the workflow on embedded data: no downloads (CORES=…, ARGS=�
 	@$(launch) $(ARGS)
 
 paper: setup ## Run the stages that are there (data, RCCA) on the paper's data (CORES=…, ARGS=… for Snakemake)
-	@$(launch) --configfile config/paper.yaml $(ARGS)
+	@$(launch) --configfile=config/paper.yaml $(ARGS)
 
 test: lint ## Run lint, then the tests (ARGS=… for pytest)
 	@$(python) -m pytest $(ARGS)
