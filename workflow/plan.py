@@ -77,8 +77,11 @@ class Plan:
         return self._last_failures[wildcards.dataset]
 
     def checksums(self, wildcards: Any) -> dict[str, str]:
+        """Return the user's checksums for files of a job's dataset."""
+        return self.checksums_of(wildcards.dataset)
+
+    def checksums_of(self, name: str) -> dict[str, str]:
         """Return the user's checksums for files of a dataset."""
-        name = wildcards.dataset
         source = CATALOGUE[name].source if name in CATALOGUE else None
         files = source.files if source is not None else {}
         return {file: sha for file, sha in self.config["checksums"].items() if file in files}

@@ -77,7 +77,7 @@ def fetch_source(
         By the name under which the parser asks for it; each file verified just now.
     """
     directory = Path(cache) if cache is not None else default_cache()
-    wanted = _with_user_checksums(source, checksums or {})
+    wanted = with_checksums(source, checksums or {})
     found = {}
     progress = tqdm(wanted.items(), desc=source.title, unit="file", disable=None, leave=False)
     for name, file in progress:
@@ -107,7 +107,8 @@ def fetch(file: File, cache: Path, *, patience: Patience | None = None, by_hand:
     return path
 
 
-def _with_user_checksums(source: Source, checksums: Mapping[str, str]) -> dict[str, File]:
+def with_checksums(source: Source, checksums: Mapping[str, str]) -> dict[str, File]:
+    """Return the files of a source, with the user's sha256 where it publishes none."""
     unknown = set(checksums) - {name for name, file in source.files.items() if not file.checksum}
     if unknown:
         raise FetchError(
