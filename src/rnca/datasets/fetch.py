@@ -239,12 +239,19 @@ def _accept(partial: Path, checksum: Checksum, final: Path) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
+    with target.open("wb") as writer:
+        for block in _blocks(source):
+            writer.write(block)
+
+
+def _blocks(source: Path) -> Iterator[bytes]:
+    """Read a file, so that its errors are told from those of the cache it is copied to."""
     try:
-        reader = source.open("rb")
+        with source.open("rb") as reader:
+            while block := reader.read(1 << 20):
+                yield block
     except OSError as error:
         raise SourceError(f"cannot be read from the mirror: {error.strerror}") from error
-    with reader, target.open("wb") as writer:
-        shutil.copyfileobj(reader, writer)
 
 
 def _no_room(cache: Path, file: File, error: OSError) -> str:
