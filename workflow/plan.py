@@ -39,7 +39,8 @@ class Plan:
         that was killed while it fetched, as long as there is something made from it.
         """
         return [
-            *self.fetch_records(self.used_datasets()),
+            *self.fetch_records(self.datasets()),
+            f"{self.results}/tables/data.md",
             f"{self.results}/tables/rcca.md",
             f"{self.results}/tables/leaks.md",
             f"{self.results}/figures/rcca.svg",
@@ -48,13 +49,9 @@ class Plan:
 
     def datasets(self) -> list[str]:
         """List the datasets the settings ask for, without those they leave out."""
-        asked = dict.fromkeys([*self.used_datasets(), *self.config["prepare"]])
+        used = [each["dataset"] for each in self.config["rcca"].values()]
+        asked = dict.fromkeys([*used, *self.config["prepare"]])
         return [name for name in asked if name not in self.config["skip"]]
-
-    def used_datasets(self) -> list[str]:
-        """List those of them that an experiment uses."""
-        used = dict.fromkeys(each["dataset"] for each in self.config["rcca"].values())
-        return [name for name in used if name not in self.config["skip"]]
 
     def is_fetched(self, dataset: str) -> bool:
         """Tell whether a dataset comes from elsewhere: neither embedded nor the user's own."""

@@ -46,7 +46,12 @@ rule data_table:
         records=plan.fetch_records(plan.datasets()),
         prepared=prepared_datasets,
     output:
-        markdown=f"{RESULTS}/tables/data.md",
+        markdown=report(
+            f"{RESULTS}/tables/data.md",
+            caption="../report/data_table.rst",
+            category="Data",
+            labels={"what": "table"},
+        ),
     log:
         f"{RESULTS}/logs/data_table.log",
     benchmark:
