@@ -14,8 +14,8 @@ setup: ## Set up .venv; the other targets do it by themselves (PYTHON=… names 
 run: setup ## Run the workflow on embedded data: no downloads (CORES=…, ARGS=… for Snakemake)
 	@$(launch) $(ARGS)
 
-paper: setup ## Reproduce the paper on the real data (CORES=…, ARGS=… for Snakemake)
-	@$(launch) --configfile config/paper.yaml $(ARGS)
+paper: setup ## Run the stages that are there (data, RCCA) on the paper's data (CORES=…, ARGS=… for Snakemake)
+	@$(launch) --configfile=config/paper.yaml $(ARGS)
 
 test: lint ## Run lint, then the tests (ARGS=… for pytest)
 	@$(python) -m pytest $(ARGS)

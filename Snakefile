@@ -1,4 +1,4 @@
-# Randomized Nonlinear Component Analysis: from raw data to every table and figure.
+# Randomized Nonlinear Component Analysis: from raw data to tables and figures.
 # Settings: config/README.md. Stages: workflow/rules/.
 from snakemake.utils import min_version
 

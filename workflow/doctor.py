@@ -24,13 +24,11 @@ from snakemake.utils import available_cpu_count
 from threadpoolctl import threadpool_info
 
 import settings
-from plan import PREPARED, Plan
+from plan import PREPARED, Plan, training_rows
 from rnca.datasets.catalogue import CATALOGUE, availability
 from rnca.datasets.fetch import default_cache
 
 GIB = 2**30
-# Of the source's own split, which no setting tells: to foresee how long an experiment takes.
-TRAINING_ROWS = {"mnist": 60_000, "xrmb": 30_000, "xrmb-full": 1_429_236, "mocha": 30_000}
 # What the covariance pass of a fit, 4·n·m² operations, was measured to do a second on one core.
 OPERATIONS_A_SECOND = 33e9
 
@@ -59,21 +57,36 @@ def main() -> int:
     except (OSError, yaml.YAMLError, WorkflowError) as error:
         print(f"\n{file}: {error}")
         return 1
+    plan = Plan(config)
+    print(f"{'Fits':<12} {describe_memory(plan, memory.total)}")
     print(f"\nDatasets of {file}:")
-    for name in Plan(config).datasets():
-        print(f"{name:<17} {describe_dataset(name, config)}")
+    for name in plan.datasets():
+        print(f"{name:<17} {describe_dataset(name, plan)}")
     for name in config["skip"]:
         print(f"{name:<17} left out by `skip`")
     return 0 if mirror_is_fine else 1
 
 
-def describe_dataset(name: str, config: dict[str, Any]) -> str:
+def describe_memory(plan: Plan, total: int) -> str:
+    """Set the memory that the fits of a run take at most against what there is."""
+    if not (each := plan.largest_mem_mb()):
+        return "none in these settings"
+    at_once = max(1, available_cpu_count() // plan.config["threads"])
+    need, there = at_once * each * 1e6, f"the {total / GIB:.1f} GiB there are"
+    fits = f"{need / GIB:.1f} GiB of memory at most ({at_once} at once)"
+    if each * 1e6 > total:
+        return f"{fits}, but one takes more than {there}: lower `features`"
+    return f"{fits}, more than {there}: fewer at once" if need > total else f"{fits}, of {there}"
+
+
+def describe_dataset(name: str, plan: Plan) -> str:
     """Say where a dataset would come from, the room it takes, and how long its fits take."""
+    config = plan.config
     if name in config["datasets"]:
         found, room = "your own", "as large as your files"
     else:
         entry = CATALOGUE[name]
-        found = availability(entry, default_cache())
+        found = availability(entry, default_cache(), plan.checksums_of(name))
         room = f"{entry.prepared_mb} MB prepared"
         if entry.source is not None:
             size = entry.source.size
@@ -90,7 +103,7 @@ def describe_time(name: str, config: dict[str, Any]) -> str:
         return "no experiment uses it yet"
     operations = 0.0
     for each in users:
-        rows = each["split"].get("train") or TRAINING_ROWS.get(name, 0)
+        rows = training_rows(each) or 0
         fits = each["repeats"] * len(set(each["maps"]) - {"linear"})
         operations += fits * 4 * rows * max(each["features"]) ** 2
     minutes = operations / OPERATIONS_A_SECOND / available_cpu_count() / 60

@@ -5,7 +5,9 @@ of the operating system for the life of a run, which tells for certain whether t
 and marks every process of the run with an environment variable, by which the next call finds and
 ends those that are left.
 
-Usage: python workflow/launch.py [--configfile FILE] [--cores N] [Snakemake's targets and options …]
+Jobs that together need more memory than the machine has do not run at once.
+
+Usage: python workflow/launch.py [Snakemake's targets and options …]
 """
 
 from __future__ import annotations
@@ -43,14 +45,17 @@ def main() -> int:
         clean_up_after(read(record), directory)
         refuse_foreign_lock(directory)
         results = results_of(options, directory)
+        if not sets_resources(others):
+            others += ["--resources", f"mem_mb={psutil.virtual_memory().total // 10**6}"]
         if not is_dry_run(others) and "--report" not in others:
             others += ["--report", str(results / "report.html"), "--report-after-run"]
+        started = time.time()
         code = run(options, others, directory, record)
     if code:
         again = shlex.join(sys.orig_argv)
         print(f"The same command continues where this run stopped: {again}", file=sys.stderr)
     elif not is_dry_run(others):
-        print_summary(directory, results)
+        print_summary(directory, results, since=0 if makes_all(others) else started)
     return code
 
 
@@ -58,10 +63,10 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
     """Split off the options the launcher must know; everything else is Snakemake's."""
     parser = argparse.ArgumentParser(
         description="Run Snakemake; a run that was killed just continues.",
-        usage="%(prog)s [--configfile FILE] [--cores N] [Snakemake's targets and options …]",
+        usage="%(prog)s [Snakemake's targets and options …]",
         allow_abbrev=False,
     )
-    parser.add_argument("--configfile", "--configfiles", action="append", default=[])
+    parser.add_argument("--configfile", "--configfiles", nargs="+", action="extend", default=[])
     parser.add_argument("--config", "-C", nargs="+", action="extend", default=[])
     parser.add_argument("--directory", "-d")
     parser.add_argument("--cores")
@@ -71,6 +76,20 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
 def is_dry_run(arguments: list[str]) -> bool:
     """Tell whether Snakemake is only asked what it would do: -n, also inside -np."""
     return any(re.fullmatch(r"--dry-?run|-[kpqF]*n[kpqF]*", argument) for argument in arguments)
+
+
+def makes_all(arguments: list[str]) -> bool:
+    """Tell whether Snakemake makes, or finds up to date, everything a run leaves."""
+    from snakemake.cli import get_argument_parser  # here, since it takes a second
+
+    parsed, _ = get_argument_parser().parse_known_args(arguments)
+    return set(parsed.targets) <= {"all"} and not parsed.until and not parsed.omit_from
+
+
+def sets_resources(arguments: list[str]) -> bool:
+    """Tell whether the user, or a profile of theirs, says what memory there is for all jobs."""
+    options = {"--resources", "--res", "--profile", "--workflow-profile", "--executor", "-e"}
+    return any(argument.partition("=")[0] in options for argument in arguments)
 
 
 def take(directory: Path) -> TextIO:
@@ -128,7 +147,11 @@ def describe_holder(last: dict[str, Any] | None) -> str:
         launcher = psutil.Process(last["pid"])
         if launcher.create_time() == last["started"]:
             return describe(launcher)
-    return describe(min(marked(last["run_id"]), key=psutil.Process.create_time))
+    with suppress(psutil.NoSuchProcess):
+        oldest = min(marked(last["run_id"]), key=psutil.Process.create_time, default=None)
+        if oldest is not None:
+            return describe(oldest)
+    return "its processes are just ending, or another user's. Try again, or ask who works there."
 
 
 def describe(process: psutil.Process) -> str:
@@ -282,10 +305,11 @@ def results_of(options: argparse.Namespace, directory: Path) -> Path:
     return Path("results", str(config.get("run")))
 
 
-def print_summary(directory: Path, results: Path) -> None:
-    """Print what the run left in results/<run>/summary.txt, and where its report is."""
-    with suppress(FileNotFoundError):
-        print("\n" + (directory / results / "summary.txt").read_text(encoding="utf-8"), end="")
+def print_summary(directory: Path, results: Path, *, since: float) -> None:
+    """Print results/<run>/summary.txt, unless it is older than `since`, and where the report is."""
+    summary = directory / results / "summary.txt"
+    if summary.is_file() and summary.stat().st_mtime >= since:
+        print("\n" + summary.read_text(encoding="utf-8"), end="")
         print(f"\nReport: {results / 'report.html'}")
 
 

@@ -1,5 +1,6 @@
 """What a run makes, from its checked settings: file names, and the settings of each job."""
 
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,13 @@ from rnca.datasets.catalogue import CATALOGUE
 
 PREPARED = "data/prepared"
 FETCHED = "data/fetched"
+# Of the source's own split, which no setting tells: to foresee how long an experiment takes.
+TRAINING_ROWS = {"mnist": 60_000, "xrmb": 30_000, "xrmb-full": 1_429_236, "mocha": 30_000}
+# Less than any core of today does in the covariance pass of a fit, 4·n·m² operations.
+CAUTIOUS_OPERATIONS_A_SECOND = 20e9
+# For reading, drawing, solving and scoring; and for a pass over an unknown number of rows.
+MINUTES_BESIDE_THE_PASS = 15
+MINUTES_IF_UNKNOWN = 12 * 60
 
 
 class Plan:
@@ -31,7 +39,8 @@ class Plan:
         that was killed while it fetched, as long as there is something made from it.
         """
         return [
-            *self.fetch_records(self.used_datasets()),
+            *self.fetch_records(self.datasets()),
+            f"{self.results}/tables/data.md",
             f"{self.results}/tables/rcca.md",
             f"{self.results}/tables/leaks.md",
             f"{self.results}/figures/rcca.svg",
@@ -40,13 +49,9 @@ class Plan:
 
     def datasets(self) -> list[str]:
         """List the datasets the settings ask for, without those they leave out."""
-        asked = dict.fromkeys([*self.used_datasets(), *self.config["prepare"]])
+        used = [each["dataset"] for each in self.config["rcca"].values()]
+        asked = dict.fromkeys([*used, *self.config["prepare"]])
         return [name for name in asked if name not in self.config["skip"]]
-
-    def used_datasets(self) -> list[str]:
-        """List those of them that an experiment uses."""
-        used = dict.fromkeys(each["dataset"] for each in self.config["rcca"].values())
-        return [name for name in used if name not in self.config["skip"]]
 
     def is_fetched(self, dataset: str) -> bool:
         """Tell whether a dataset comes from elsewhere: neither embedded nor the user's own."""
@@ -69,8 +74,11 @@ class Plan:
         return self._last_failures[wildcards.dataset]
 
     def checksums(self, wildcards: Any) -> dict[str, str]:
+        """Return the user's checksums for files of a job's dataset."""
+        return self.checksums_of(wildcards.dataset)
+
+    def checksums_of(self, name: str) -> dict[str, str]:
         """Return the user's checksums for files of a dataset."""
-        name = wildcards.dataset
         source = CATALOGUE[name].source if name in CATALOGUE else None
         files = source.files if source is not None else {}
         return {file: sha for file, sha in self.config["checksums"].items() if file in files}
@@ -90,6 +98,10 @@ class Plan:
     def rcca_titles(self) -> dict[str, str]:
         """Return what tables and figures call each experiment."""
         return {name: experiment["title"] for name, experiment in self.config["rcca"].items()}
+
+    def rcca_published(self) -> list[str]:
+        """List the experiments that follow the paper's protocol."""
+        return [name for name, experiment in self.config["rcca"].items() if experiment["published"]]
 
     def rcca_dataset(self, wildcards: Any) -> str:
         """Return the name of an experiment's dataset."""
@@ -132,6 +144,25 @@ class Plan:
         stem = f"{self.results}/rcca/{wildcards.experiment}/{fit}"
         return [f"{stem}.shard-{shard}.npz" for shard in range(count)] if count > 1 else []
 
+    def rcca_mem_mb(self, wildcards: Any) -> int:
+        """Return the memory a fit may take, in millions of bytes."""
+        return fit_mem_mb(max(self.config["rcca"][wildcards.experiment]["features"]))
+
+    def largest_mem_mb(self) -> int:
+        """Return the memory that the largest fit of the run may take; 0 if there is none."""
+        sizes = [max(each["features"]) for each in self.config["rcca"].values()]
+        return fit_mem_mb(max(sizes)) if sizes else 0
+
+    def rcca_minutes(self, wildcards: Any, threads: int) -> int:
+        """Return the minutes a fit that makes its own pass, or one shard of it, may take."""
+        experiment = self.config["rcca"][wildcards.experiment]
+        rows = training_rows(experiment)
+        if rows is None:
+            return MINUTES_IF_UNKNOWN
+        operations: float = 4 * rows / experiment["shards"] * max(experiment["features"]) ** 2
+        seconds = operations / (CAUTIOUS_OPERATIONS_A_SECOND * threads)
+        return MINUTES_BESIDE_THE_PASS + ceil(seconds / 60)
+
     def rcca_experiment(self, wildcards: Any) -> dict[str, Any]:
         """Return a fit's own settings: changing another experiment reruns nothing here."""
         experiment = self.config["rcca"][wildcards.experiment]
@@ -146,6 +177,22 @@ class Plan:
             "repeat": int(wildcards.repeat),
             "seed": self.config["seed"],
         }
+
+
+def fit_mem_mb(features: int) -> int:
+    """Foresee the memory of a fit of two views, in millions of bytes.
+
+    That is four m × m matrices of float64, four buffers of a chunk for each view, and what Python
+    and its libraries take.
+    """
+    matrices = 4 * 8 * features**2
+    chunks = 2 * 4 * 8 * 2048 * features
+    return 300 + ceil((matrices + chunks) / 1e6)
+
+
+def training_rows(experiment: dict[str, Any]) -> int | None:
+    """Return the training rows of an experiment; None if the settings do not tell."""
+    return experiment["split"].get("train") or TRAINING_ROWS.get(experiment["dataset"])
 
 
 def failure_note(dataset: str) -> Path:

@@ -23,15 +23,31 @@ def check(config: dict[str, Any]) -> None:
     WorkflowError
         Naming every wrong key or value, the rule it breaks, and where the keys are explained.
     """
-    schema = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
-    errors = jsonschema.Draft202012Validator(schema).iter_errors(config)
-    problems = [_sentence(error) for error in sorted(errors, key=lambda error: error.path)]
+    problems = list(_keys_not_text(config)) or list(_breaches(config))
     if not problems:
         validate(config, str(SCHEMA))
         problems = list(_inconsistencies(config))
     if problems:
         listed = "\n".join(f"  {problem}" for problem in problems)
         raise WorkflowError(f"The configuration has mistakes:\n{listed}\nKeys: config/README.md")
+
+
+def _keys_not_text(value: Any, place: str = "") -> Iterator[str]:
+    """Yield the keys that YAML reads as a number, a date or a truth value."""
+    if not isinstance(value, dict):
+        return
+    for key, inner in value.items():
+        if not isinstance(key, str):
+            yield f"{place or 'the file'}: the key {key!r} is no text; put it in quotes"
+        yield from _keys_not_text(inner, f"{place}.{key}".strip("."))
+
+
+def _breaches(config: dict[str, Any]) -> Iterator[str]:
+    """Yield what breaks the schema."""
+    schema = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
+    errors = jsonschema.Draft202012Validator(schema).iter_errors(config)
+    for error in sorted(errors, key=lambda error: [str(part) for part in error.path]):
+        yield _sentence(error)
 
 
 def _sentence(error: jsonschema.ValidationError) -> str:

@@ -7,6 +7,7 @@ import numpy.typing as npt
 import scipy.linalg
 from sklearn.metrics.pairwise import rbf_kernel
 
+from rnca.mapping import pair
 from rnca.rows import View, check_at_least_two_rows, check_pair
 
 Matrix = npt.NDArray[np.float64]
@@ -50,7 +51,7 @@ def centred_kernel(X: Any, gamma: float) -> Matrix:
     if not 0 < gamma < np.inf:
         raise ValueError(
             f"gamma={gamma!r}: the kernel width of exp(-gamma ‖x − y‖²) must be a finite "
-            "number > 0."
+            "number > 0; rnca.median_gamma(X) gives one."
         )
     K: Matrix = rbf_kernel(view.read(0, len(view)).astype(np.float64), gamma=gamma)
     K -= K.mean(axis=0)
@@ -84,18 +85,20 @@ def kernel_cca(X: Any, Y: Any, n_components: int, *, gamma: Any, reg: Any) -> Ke
     Y : array-like of shape (n, q)
     n_components : int
         At most n − 1.
-    gamma : pair of float
+    gamma : float or pair of float
         Kernel widths.
-    reg : pair of float
+    reg : float or pair of float
         γ_x and γ_y, added to the kernel matrices.
     """
     check_pair(View(X, "X"), View(Y, "Y"))
-    if min(reg) <= 0:
+    regularisers = pair(reg, "reg")
+    if not all(0 < each < np.inf for each in regularisers):
         raise ValueError(
-            f"reg={reg!r}: without positive regularisers all kernel canonical correlations are 1."
+            f"reg={reg!r}: without positive regularisers all kernel canonical correlations are 1; "
+            "give finite numbers > 0, for example 1.0."
         )
     bases = []
-    for data, width, regulariser in zip((X, Y), gamma, reg, strict=True):
+    for data, width, regulariser in zip((X, Y), pair(gamma, "gamma"), regularisers, strict=True):
         values, vectors = _eigh(centred_kernel(data, width))
         bases.append(vectors * np.sqrt(values / (values + regulariser)))
     _check_components(n_components, len(bases[0]))

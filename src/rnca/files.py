@@ -11,11 +11,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary name beside ``path``, renamed to it once the block has succeeded.
 
     The content reaches the disk before the new name does; a failed or killed writer leaves the
-    old file, if any, as it was.
+    old file, if any, as it was. What a killed one has written is cleared away by the next: a file
+    has one writer at a time.
     """
     final = Path(path)
     final.parent.mkdir(parents=True, exist_ok=True)
-    partial = final.with_name(f".{final.name}.{os.getpid()}.partial{final.suffix}")
+    partial = final.with_name(f".{final.name}.partial{final.suffix}")
+    partial.unlink(missing_ok=True)
     try:
         yield partial
         with partial.open("rb") as stream:

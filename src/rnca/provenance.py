@@ -68,18 +68,25 @@ def _processor() -> str:
 
 
 def _commit() -> str | None:
-    """Commit of the code, with ``+changes`` if the tree differs from it; None outside git."""
-    place = Path(__file__).parent
+    """Commit of the code, with ``+changes`` if the tree differs from it.
+
+    None outside this project's own git tree: a library installed below another project's root has
+    nothing to do with that project's commit.
+    """
+    place = Path(__file__).resolve().parent
     try:
-        head, status = (
+        root, head, status = (
             subprocess.run(
                 ["git", *arguments], cwd=place, capture_output=True, text=True, check=True
             ).stdout
             for arguments in (
+                ("rev-parse", "--show-toplevel"),
                 ("rev-parse", "HEAD"),
                 ("status", "--porcelain", "--untracked-files=no"),
             )
         )
     except (OSError, subprocess.CalledProcessError):
+        return None
+    if Path(root.strip()).resolve() / "src" / "rnca" != place:
         return None
     return head.strip() + ("+changes" if status else "")

@@ -368,6 +368,20 @@ def test_wrong_mirror_file_is_reported_and_passed_over(server, tmp_path, mirror_
         fetch(a_file(checksum="0" * 64), tmp_path / "cache", patience=IMPATIENT)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a file that opens and cannot be read")
+def test_mirror_file_that_cannot_be_read_is_passed_over(server, tmp_path, mirror_with):
+    mirror_with(b"")
+    place = tmp_path / "mirror/sub/thing.bin"
+    place.unlink()
+    place.symlink_to("/proc/self/mem")
+    path = fetch(a_file(server.address + "/fine"), tmp_path / "cache", patience=IMPATIENT)
+    assert path.read_bytes() == BODY
+    with pytest.raises(
+        FetchError, match=r"thing.bin: cannot be read from the mirror: Input/output"
+    ):
+        fetch(a_file(checksum="0" * 64), tmp_path / "cache", patience=IMPATIENT)
+
+
 def test_second_fetch_asks_nobody_and_damage_is_repaired(server, tmp_path):
     file = a_file(server.address + "/fine")
     path = fetch(file, tmp_path, patience=IMPATIENT)

@@ -64,6 +64,15 @@ def test_two_arrays_are_enough(kind, tmp_path):
     assert all(len(source["sha256"]) == 64 for source in data.meta["sources"])
 
 
+def test_split_codes_may_be_whole_floats():
+    savemat("parts.mat", {"part": np.array([0.0, 0, 0, 1, 2, 2])})
+    content = read("mine", {**ENTRIES["mat"], "split": "parts.mat"})
+    assert content.arrays["given_split"].tolist() == [0, 0, 0, 1, 2, 2]
+    savemat("parts.mat", {"part": np.array([0.0, 0, 0, 1, 2, 1.5])})
+    with pytest.raises(DataError, match=r"split '1\.5' is neither 0, 1, 2"):
+        read("mine", {**ENTRIES["mat"], "split": "parts.mat"})
+
+
 def test_pair_in_the_layout_of_xrmb(tmp_path):
     view = np.arange(30 * 273, dtype=np.float32).reshape(30, 273)
     savemat("1.mat", {"X1": view[:20], "XV1": view[20:25], "XTe1": view[25:]})
@@ -79,6 +88,10 @@ BAD = {
     "unknown key": ({**NPY, "colour": 1}, r"unknown \['colour'\]"),
     "unknown kind": ({**NPY, "kind": "hdf"}, "kind 'hdf'; known are"),
     "no y": ({"kind": "npy", "x": "x.npy"}, r"lacks \['y'\]"),
+    "split of xrmb-mat": (
+        {**NPY, "kind": "xrmb-mat", "split": "part.csv"},
+        r"\['split'\] given, but xrmb-mat files carry their own split",
+    ),
     "no such file": ({**NPY, "y": "z.npy"}, "no file z.npy"),
     "not a place": ({**NPY, "y": 3}, "3 must be a file name"),
     "array in npy": ({**NPY, "y": {"file": "y.npy", "array": "b"}}, "holds one array"),

@@ -26,20 +26,37 @@ def labels(figure):
 
 def test_table_is_the_golden_one(tmp_path):
     sums, not_run = read(*TITLES)
-    summary = beside_published(rcca_summary(sums), PUBLISHED)
+    summary = beside_published(rcca_summary(sums), PUBLISHED, TITLES)
     write_markdown(tmp_path / "rcca.md", summary, not_run, TITLES)
     assert (tmp_path / "rcca.md").read_text("utf-8") == (GOLDEN / "rcca.md").read_text("utf-8")
 
 
 def test_paper_stands_beside_its_own_dataset_and_number_of_components_only():
-    summary = beside_published(rcca_summary(read(*TITLES)[0]), PUBLISHED)
+    summary = beside_published(rcca_summary(read(*TITLES)[0]), PUBLISHED, TITLES)
     published = summary.dropna(subset="paper")
     assert set(published["experiment"]) == {"mnist"}
     assert published["difference"].tolist() == pytest.approx([0.2, -0.03, 0.62])
 
 
+def test_paper_stands_beside_no_protocol_of_ours():
+    summary = rcca_summary(read("mnist")[0])
+    assert beside_published(summary, PUBLISHED, ["xrmb"])["paper"].isna().all()
+    assert not any(
+        "paper" in label for label in labels(rcca_figure(summary, PUBLISHED, ["xrmb"], TITLES))[0]
+    )
+
+
+def test_row_counts_that_differ_between_repeats_are_a_range(tmp_path):
+    sums, _ = read("mnist")
+    sums.loc[sums["repeat"] == 1, ["n_train", "n_test"]] = [53990, 10007]
+    summary = beside_published(rcca_summary(sums), PUBLISHED, [])
+    write_markdown(tmp_path / "rcca.md", summary, {}, {"mnist": "MNIST"})
+    text = (tmp_path / "rcca.md").read_text("utf-8")
+    assert "(53990 to 54000 training rows, 10000 to 10007 test rows, 2 repeats)" in text
+
+
 def test_figure_draws_the_paper_beside_its_own_dataset_only():
-    figure = rcca_figure(rcca_summary(read("mnist", "mocha")[0]), PUBLISHED, TITLES)
+    figure = rcca_figure(rcca_summary(read("mnist", "mocha")[0]), PUBLISHED, TITLES, TITLES)
     mnist, mocha = labels(figure)
     assert mocha == {"linear CCA", "RCCA, Nyström"}
     assert mnist - mocha == {
@@ -59,13 +76,14 @@ def test_figure_draws_the_paper_beside_its_own_dataset_only():
 @pytest.mark.parametrize("names", [("xrmb",), ("mnist", "mocha", "few")])
 def test_figure_is_the_same_every_time(tmp_path, names):
     for copy in ("a.svg", "b.svg"):
-        save(rcca_figure(rcca_summary(read(*names)[0]), PUBLISHED, TITLES), [str(tmp_path / copy)])
+        figure = rcca_figure(rcca_summary(read(*names)[0]), PUBLISHED, TITLES, TITLES)
+        save(figure, [str(tmp_path / copy)])
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
 def test_table_without_any_experiment_run_says_why(tmp_path):
     sums, not_run = read("xrmb")
-    summary = beside_published(rcca_summary(sums), PUBLISHED)
+    summary = beside_published(rcca_summary(sums), PUBLISHED, TITLES)
     write_markdown(tmp_path / "rcca.md", summary, not_run, {"xrmb": "XRMB"})
     text = (tmp_path / "rcca.md").read_text("utf-8")
     assert text == "**XRMB**: not run, could not fetch xrmb.1; the log tells more\n"

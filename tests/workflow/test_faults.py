@@ -163,25 +163,39 @@ def test_target_data_says_what_cannot_be_had_and_what_was_tried(project):
 
 
 def test_doctor_says_whether_each_dataset_can_be_had(project, mirror):
-    directory, _ = mirror
-    write_settings(
-        project,
-        datasets={"mine": write_own_data(project)},
-        prepare=["mine", "mocha", "xrmb-full", "digits"],
-        skip=["awa"],
-        rcca={},
-    )
-    done = subprocess.run(
-        [sys.executable, "workflow/doctor.py", "--configfile", "mine.yaml"],
-        cwd=project.directory,
-        env=project.environment | {"RNCA_MIRROR": directory},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    said = dict(re.findall(r"^(\S+) +(.+?)(?:;.*)?$", done.stdout, flags=re.MULTILINE))
+    directory, checksums = mirror
+
+    def doctor(**settings):
+        write_settings(
+            project,
+            datasets={"mine": write_own_data(project)},
+            prepare=["mine", "mocha", "xrmb-full", "digits"],
+            skip=["awa"],
+            **settings,
+        )
+        done = subprocess.run(
+            [sys.executable, "workflow/doctor.py", "--configfile", "mine.yaml"],
+            cwd=project.directory,
+            env=project.environment | {"RNCA_MIRROR": directory},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return dict(re.findall(r"^(\S+) +(.+?)(?:;.*)?$", done.stdout, flags=re.MULTILINE))
+
+    said = doctor(rcca={})
+    assert said["Fits"] == "none in these settings"
     assert said["mine"] == "your own"
     assert said["mocha"] == "only by hand or mirror"
-    assert said["xrmb-full"] == "in the mirror"
+    assert said["xrmb-full"] == "needs a checksum from you"
     assert said["digits"] == "embedded"
     assert said["awa"] == "left out by `skip`"
+
+    own = EXPERIMENT | {"title": "own data", "dataset": "mine", "features": [10**6]}
+    said = doctor(rcca={"own": own}, checksums=checksums, threads=10**4)
+    assert said["xrmb-full"] == "in the mirror"
+    assert re.fullmatch(
+        r"29924\.7 GiB of memory at most \(1 at once\), but one takes more than the \S+ GiB there "
+        r"are: lower `features`",
+        said["Fits"],
+    )

@@ -1,6 +1,7 @@
 """The launcher against real Snakemake runs that are killed, doubled and interrupted."""
 
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import psutil
 import pytest
+
+import launch
 
 LAUNCHER = Path(__file__).parents[2] / "workflow" / "launch.py"
 MARK = "RNCA_RUN_ID"
@@ -212,10 +215,35 @@ def test_termination_lets_the_current_job_finish(toy):
 def test_summary_is_that_of_the_run_named_last(toy):
     toy.let_go()
     (toy.directory / "other.yaml").write_text("run: other\n")
-    _, out, _ = toy.launch_to_end("--configfile", "other.yaml", "first.txt")
+    _, out, _ = toy.launch_to_end("--configfile", "config/config.yaml", "other.yaml")
     assert out.startswith("\nanother headline\n")
     _, out, _ = toy.launch_to_end("--configfile", "other.yaml", "--config", "run=default")
     assert out.startswith("\nthe headline\n")
+
+
+def test_old_summary_is_not_shown_for_a_part_of_the_run(toy):
+    code, out, _ = toy.launch_to_end("first.txt", "--configfile=config/config.yaml")
+    assert code == 0
+    assert out == ""
+    code, out, _ = toy.launch_to_end("--until", "first")
+    assert code == 0
+    assert out == ""
+
+
+def test_summary_made_by_the_run_is_shown_whatever_its_target(toy):
+    rule = """
+rule summary:
+    output: "results/default/summary.txt"
+    shell: "echo new headline > {output}"
+"""
+    (toy.directory / "Snakefile").write_text(SNAKEFILE + rule)
+    _, out, _ = toy.launch_to_end("summary", "--forcerun", "summary")
+    assert out.startswith("\nnew headline\n")
+
+
+def test_holder_that_cannot_be_seen_is_told_of_in_a_sentence():
+    ended = {"run_id": "of no process", "host": platform.node(), "pid": 2**30, "started": 0.0}
+    assert launch.describe_holder(ended).startswith("its processes are just ending")
 
 
 def test_dry_run_prints_no_summary(toy):
@@ -231,3 +259,22 @@ def test_exit_code_of_snakemake_is_passed_on(toy):
     assert out == ""
     assert "MissingRuleException" in err
     assert "The same command continues where this run stopped" in err.splitlines()[-1]
+
+
+MEMORY_SNAKEFILE = """
+rule all:
+    input: "memory.txt"
+
+rule memory:
+    output: "memory.txt"
+    resources: mem_mb=10**9
+    shell: "echo {resources.mem_mb} > {output}"
+"""
+
+
+@pytest.mark.parametrize("given", [(), ("--resources", "mem_mb=123")])
+def test_no_job_is_promised_more_memory_than_there_is(toy, given):
+    (toy.directory / "Snakefile").write_text(MEMORY_SNAKEFILE)
+    assert toy.launch_to_end("memory.txt", *given)[0] == 0
+    promised = int((toy.directory / "memory.txt").read_text())
+    assert promised == (123 if given else psutil.virtual_memory().total // 10**6)

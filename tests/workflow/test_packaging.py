@@ -1,13 +1,18 @@
-"""requirements.lock and environment.yml against pyproject.toml, which both are made from."""
+"""What pyproject.toml declares: against the lock, conda, the citation, and what is imported."""
 
 import re
+import subprocess
+import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+import rnca
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -50,6 +55,56 @@ def test_lock_has_a_hash_for_every_pin_and_no_address():
     unhashed = [e for e in entries if not e.startswith("#") and "--hash=sha256:" not in e]
     assert unhashed == []
     assert not re.search(r"://|^\s*-[^-]|^\s*--(?!hash=)| @ ", LOCK, flags=re.MULTILINE)
+
+
+# Raises, as if nothing but the library's own dependencies were installed.
+BLOCKER = """
+import runpy, sys
+
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {blocked!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Blocker())
+"""
+
+
+def run_without_extras(code: str) -> subprocess.CompletedProcess[str]:
+    extras = {canonicalize_name(r.name) for r in direct("workflow", "dev")}
+    extras -= {canonicalize_name(r.name) for r in direct()}
+    blocked = {
+        module
+        for module, distributions in packages_distributions().items()
+        if extras & {canonicalize_name(name) for name in distributions}
+    }
+    assert {"pandas", "matplotlib", "yaml", "PIL", "requests", "rdata", "snakemake"} <= blocked
+    return subprocess.run(
+        [sys.executable, "-c", BLOCKER.format(blocked=blocked) + code],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_library_needs_its_own_dependencies_only():
+    names = "import rnca\nprint(*(getattr(rnca, name).__name__ for name in rnca.__all__))"
+    done = run_without_extras(names)
+    assert done.stderr == ""
+    assert done.stdout.split() == rnca.__all__
+
+
+def test_datasets_without_the_extras_say_what_to_install():
+    module = "sys.argv[1:] = ['list']\nrunpy.run_module('rnca.datasets', run_name='__main__')"
+    done = run_without_extras(module)
+    assert done.returncode == 1
+    assert done.stderr.endswith("datasets need: pip install 'rnca[workflow]'\n")
+    assert "Traceback" not in done.stderr
+
+
+def test_version_is_the_same_everywhere():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert rnca.__version__ == PROJECT["project"]["version"] == citation["version"]
 
 
 def test_conda_environment_holds_the_direct_dependencies():

@@ -4,17 +4,19 @@ import pandas as pd
 import pytest
 
 REPORTING = {"rcca_table": 1, "rcca_leaks_table": 1, "rcca_figure": 1, "summary": 1, "all": 1}
+AFTER_DATA = {"data_table": 1}
 AFTER_FITS = {"rcca_leaks": 2, "rcca_gather": 2} | REPORTING
 
 
 @pytest.mark.parametrize(
     ("config", "jobs"),
     [
-        ("config", {"prepare": 2, "rcca_shard": 6, "rcca_path": 12} | AFTER_FITS),
-        ("test", {"prepare": 2, "rcca_shard": 2, "rcca_path": 3} | AFTER_FITS),
+        ("config", {"prepare": 2, "rcca_shard": 6, "rcca_path": 12} | AFTER_DATA | AFTER_FITS),
+        ("test", {"prepare": 2, "rcca_shard": 2, "rcca_path": 3} | AFTER_DATA | AFTER_FITS),
         (
             "paper",
-            {"fetch": 3, "prepare": 3, "rcca_path": 93, "rcca_leaks": 7, "rcca_gather": 7}
+            {"fetch": 5, "prepare": 5, "rcca_path": 93, "rcca_leaks": 7, "rcca_gather": 7}
+            | AFTER_DATA
             | REPORTING,
         ),
     ],
@@ -32,14 +34,20 @@ def test_target_data_plans_every_dataset_and_nothing_else(project):
 def test_skipped_dataset_is_not_planned(project):
     with project.edited("config/paper.yaml", "seed: 2014", "seed: 2014\nskip: [xrmb, mnist]"):
         jobs = project.planned("--configfile", "config/paper.yaml")
-    assert jobs["fetch"] == jobs["prepare"] == 1
+    assert jobs["fetch"] == jobs["prepare"] == 3
     assert jobs["rcca_path"] == 4 * 15
     assert jobs["rcca_gather"] == 7
 
 
 def test_run_leaves_tables_figures_report_and_says_so(finished):
     results = finished.file("results/test")
-    for name in ("tables/rcca.md", "tables/leaks.csv", "figures/rcca.png", "report.html"):
+    for name in (
+        "tables/data.md",
+        "tables/rcca.md",
+        "tables/leaks.csv",
+        "figures/rcca.png",
+        "report.html",
+    ):
         assert (results / name).stat().st_size > 0
     assert (results / "tables/rcca.md").read_text(encoding="utf-8") in finished.screen
     assert "Not run:\n  nothing; all was run" in finished.screen
@@ -71,7 +79,7 @@ def test_second_run_does_nothing(finished):
             "datasets/embedded.py",
             "SPEECH_GROUPS = 100",
             "SPEECH_GROUPS = 50",
-            {"prepare": 2, "rcca_shard": 2, "rcca_path": 3} | AFTER_FITS,
+            {"prepare": 2, "rcca_shard": 2, "rcca_path": 3} | AFTER_DATA | AFTER_FITS,
         ),
     ],
 )

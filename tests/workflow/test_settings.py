@@ -40,6 +40,12 @@ MISTAKES = {
     "skip": (valid() | {"skip": ["minst"]}, "skip: unknown dataset 'minst'"),
     "prepare": (valid() | {"prepare": ["minst"]}, "prepare: unknown dataset 'minst'"),
     "strict": (valid() | {"strict": "yes"}, "strict: 'yes' is not of type 'boolean'"),
+    "number as key": (
+        {"run": "try", "rcca": {1: {}, "digits": {}}},
+        "rcca: the key 1 is no text; put it in quotes",
+    ),
+    "truth value as key": (valid() | {True: 1}, "the file: the key True is no text"),
+    "threads": (valid() | {"threads": 0}, "threads: 0 is less than the minimum of 1"),
     "checksum": (valid() | {"checksums": {"a.mat": SHA}}, "checksums.a.mat: only these files"),
     "own kind": (
         valid() | {"datasets": {"mine": {"kind": "xls", "x": "a", "y": "b"}}},

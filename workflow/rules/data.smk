@@ -8,6 +8,8 @@ checkpoint fetch:
         f"{FETCHED}/{{dataset}}.json",
     log:
         f"{RESULTS}/logs/fetch/{{dataset}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/fetch/{{dataset}}.tsv"
     localrule: True
     conda:
         "../../environment.yml"
@@ -44,9 +46,16 @@ rule data_table:
         records=plan.fetch_records(plan.datasets()),
         prepared=prepared_datasets,
     output:
-        markdown=f"{RESULTS}/tables/data.md",
+        markdown=report(
+            f"{RESULTS}/tables/data.md",
+            caption="../report/data_table.rst",
+            category="Data",
+            labels={"what": "table"},
+        ),
     log:
         f"{RESULTS}/logs/data_table.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/data_table.tsv"
     conda:
         "../../environment.yml"
     params:

@@ -15,6 +15,10 @@ rule rcca_shard:
         f"{RESULTS}/benchmarks/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.shard-{{shard}}.tsv"
     conda:
         "../../environment.yml"
+    threads: config["threads"]
+    resources:
+        mem_mb=plan.rcca_mem_mb,
+        runtime=plan.rcca_minutes,
     params:
         experiment=plan.rcca_experiment,
         shards=plan.rcca_shard_count,
@@ -38,6 +42,10 @@ rule rcca_path:
         f"{RESULTS}/benchmarks/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.tsv"
     conda:
         "../../environment.yml"
+    threads: config["threads"]
+    resources:
+        mem_mb=plan.rcca_mem_mb,
+        runtime=plan.rcca_minutes,
     params:
         experiment=plan.rcca_experiment,
         code=code_of("rcca_path.py"),
@@ -53,6 +61,8 @@ rule rcca_leaks:
         f"{RESULTS}/rcca/{{experiment}}/leaks.csv",
     log:
         f"{RESULTS}/logs/rcca/{{experiment}}/leaks.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/rcca/{{experiment}}/leaks.tsv"
     conda:
         "../../environment.yml"
     params:
@@ -72,6 +82,8 @@ rule rcca_gather:
         leaks=f"{RESULTS}/rcca/{{experiment}}.leaks.csv",
     log:
         f"{RESULTS}/logs/rcca/{{experiment}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/rcca/{{experiment}}.tsv"
     conda:
         "../../environment.yml"
     params:
@@ -95,9 +107,12 @@ rule rcca_table:
         csv=f"{RESULTS}/tables/rcca.csv",
     log:
         f"{RESULTS}/logs/rcca_table.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/rcca_table.tsv"
     conda:
         "../../environment.yml"
     params:
+        published=plan.rcca_published(),
         titles=plan.rcca_titles(),
         code=code_of("rcca_table.py"),
     script:
@@ -117,6 +132,8 @@ rule rcca_leaks_table:
         csv=f"{RESULTS}/tables/leaks.csv",
     log:
         f"{RESULTS}/logs/rcca_leaks_table.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/rcca_leaks_table.tsv"
     conda:
         "../../environment.yml"
     params:
@@ -140,9 +157,12 @@ rule rcca_figure:
         f"{RESULTS}/figures/rcca.png",
     log:
         f"{RESULTS}/logs/rcca_figure.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/rcca_figure.tsv"
     conda:
         "../../environment.yml"
     params:
+        published=plan.rcca_published(),
         titles=plan.rcca_titles(),
         code=code_of("rcca_figure.py"),
     script:

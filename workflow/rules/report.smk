@@ -10,6 +10,8 @@ rule summary:
         f"{RESULTS}/summary.txt",
     log:
         f"{RESULTS}/logs/summary.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/summary.tsv"
     conda:
         "../../environment.yml"
     params:

@@ -10,4 +10,6 @@ from rnca.reporting.tables import SUMS_COLUMNS, rcca_summary
 with job(snakemake):
     sums, _ = read_outcomes(snakemake.input.sums, SUMS_COLUMNS)
     published = pd.read_csv(snakemake.input.published)
-    save(rcca_figure(rcca_summary(sums), published, snakemake.params.titles), snakemake.output)
+    params = snakemake.params
+    figure = rcca_figure(rcca_summary(sums), published, params.published, params.titles)
+    save(figure, snakemake.output)

@@ -8,12 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
+try:
+    import yaml
 
-from rnca.datasets import own
-from rnca.datasets.catalogue import CATALOGUE, availability, dataset, prepare
-from rnca.datasets.errors import DataError, FetchError
-from rnca.datasets.fetch import default_cache, fetch_source
+    from rnca.datasets import own
+    from rnca.datasets.catalogue import CATALOGUE, availability, dataset, prepare
+    from rnca.datasets.errors import DataError, FetchError
+    from rnca.datasets.fetch import default_cache, fetch_source
+except ModuleNotFoundError as missing:
+    sys.exit(f"error: {missing.name} is not installed; datasets need: pip install 'rnca[workflow]'")
 
 _SUFFIXES = {".npz": "npz", ".npy": "npy", ".csv": "csv", ".mat": "mat"}
 

@@ -11,7 +11,7 @@ from typing import Any
 from rnca.datasets import awa, cifar, embedded, mnist, own, sources, speech
 from rnca.datasets.checksums import file_sha256
 from rnca.datasets.errors import DataError
-from rnca.datasets.fetch import fetch_source, in_mirror, is_cached
+from rnca.datasets.fetch import fetch_source, in_mirror, is_cached, with_checksums
 from rnca.datasets.prepared import Content, Prepared, load_prepared, write_prepared
 from rnca.datasets.sources import Source
 
@@ -148,17 +148,25 @@ def dataset(name: str) -> Dataset:
     return CATALOGUE[name]
 
 
-def availability(entry: Dataset, cache: Path) -> str:
-    """Say, without touching the network, where a dataset would come from."""
+def availability(entry: Dataset, cache: Path, checksums: Mapping[str, str] | None = None) -> str:
+    """Say, without touching the network, where a dataset would come from.
+
+    Parameters
+    ----------
+    entry : Dataset
+    cache : Path
+    checksums : mapping of str to str, optional
+        sha256 of files for which the source publishes none, by file name.
+    """
     if entry.source is None:
         return "embedded"
-    files = entry.source.files.values()
+    files = with_checksums(entry.source, checksums or {}).values()
+    if any(file.checksum is None for file in files):
+        return "needs a checksum from you"
     if all(is_cached(file, cache) for file in files):
         return "in the cache"
     if all(is_cached(file, cache) or in_mirror(file) for file in files):
         return "in the mirror"
-    if any(file.checksum is None for file in files):
-        return "needs a checksum from you"
     if not any(form.origins for file in files for form in file.forms()):
         return "only by hand or mirror"
     return "from the network, untried"

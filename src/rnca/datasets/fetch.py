@@ -77,7 +77,7 @@ def fetch_source(
         By the name under which the parser asks for it; each file verified just now.
     """
     directory = Path(cache) if cache is not None else default_cache()
-    wanted = _with_user_checksums(source, checksums or {})
+    wanted = with_checksums(source, checksums or {})
     found = {}
     progress = tqdm(wanted.items(), desc=source.title, unit="file", disable=None, leave=False)
     for name, file in progress:
@@ -107,7 +107,8 @@ def fetch(file: File, cache: Path, *, patience: Patience | None = None, by_hand:
     return path
 
 
-def _with_user_checksums(source: Source, checksums: Mapping[str, str]) -> dict[str, File]:
+def with_checksums(source: Source, checksums: Mapping[str, str]) -> dict[str, File]:
+    """Return the files of a source, with the user's sha256 where it publishes none."""
     unknown = set(checksums) - {name for name, file in source.files.items() if not file.checksum}
     if unknown:
         raise FetchError(
@@ -238,12 +239,19 @@ def _accept(partial: Path, checksum: Checksum, final: Path) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
+    with target.open("wb") as writer:
+        for block in _blocks(source):
+            writer.write(block)
+
+
+def _blocks(source: Path) -> Iterator[bytes]:
+    """Read a file, so that its errors are told from those of the cache it is copied to."""
     try:
-        reader = source.open("rb")
+        with source.open("rb") as reader:
+            while block := reader.read(1 << 20):
+                yield block
     except OSError as error:
         raise SourceError(f"cannot be read from the mirror: {error.strerror}") from error
-    with reader, target.open("wb") as writer:
-        shutil.copyfileobj(reader, writer)
 
 
 def _no_room(cache: Path, file: File, error: OSError) -> str:

@@ -85,6 +85,12 @@ def _check_entry(name: str, entry: Mapping[str, Any]) -> None:
     missing = {"x", "y"} - set(entry)
     if missing:
         raise DataError(f"dataset {name!r}: lacks {sorted(missing)}; say in which file it is")
+    needless = {"split", "groups"} & set(entry)
+    if entry["kind"] == "xrmb-mat" and needless:
+        raise DataError(
+            f"dataset {name!r}: {sorted(needless)} given, but xrmb-mat files carry their own split "
+            "and groups; leave it out, or use kind mat"
+        )
 
 
 def _place(name: str, key: str, value: Any) -> tuple[Path, str | None]:
@@ -172,7 +178,9 @@ def _column(values: NDArray[Any]) -> NDArray[Any]:
 
 def _split_codes(file: Path, values: NDArray[Any]) -> NDArray[np.int8]:
     column = _column(values)
-    codes = {str(code): code for code in range(3)} | {part: i for i, part in enumerate(PARTS)}
+    # MATLAB knows hardly any numbers but floats.
+    spellings = ((str(i), str(float(i)), part) for i, part in enumerate(PARTS))
+    codes = {spelling: i for i, each in enumerate(spellings) for spelling in each}
     try:
         return np.array([codes[str(value)] for value in column], dtype=np.int8)
     except KeyError as error:

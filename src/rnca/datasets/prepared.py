@@ -141,8 +141,9 @@ def write_prepared(
 ) -> None:
     """Write a prepared dataset as a whole or not at all.
 
-    It is built under ``.<name>.partial`` beside its final place and renamed when complete; a
-    killed writer leaves at most that directory, which the next one clears away.
+    It is built under ``.<name>.partial`` beside its final place and renamed when complete. One that
+    is there already is first renamed to ``.<name>.old``: a writer killed just between the two
+    renames leaves no dataset in the final place. The next writer clears both directories away.
 
     Parameters
     ----------

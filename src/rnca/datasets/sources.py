@@ -1,8 +1,9 @@
 """The one table of what can be fetched: where from, how large, which checksum, what terms.
 
 A file is looked for in the cache, then in the directory RNCA_MIRROR, then at its origins in
-order, then in its alternative (the same content packed otherwise). The https addresses were
-taken from the datasets' own pages and from well-known mirrors.
+order, then in its alternative (the same content packed otherwise). The https addresses
+were taken from the datasets' own pages and from well-known mirrors; they were not opened when
+this was written, so that some may have moved.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rnca.datasets.errors import DataError
+from rnca.files import replacing
 
 Seed = int | Sequence[int] | np.random.SeedSequence
 Rows = NDArray[np.int64]
@@ -58,9 +59,7 @@ class Split:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the row numbers to an .npz file, as a whole or not at all."""
-        target = Path(path)
-        partial = target.with_name(f".{target.name}.partial")
-        with partial.open("wb") as stream:
+        with replacing(path) as partial, partial.open("wb") as stream:
             np.savez(
                 stream,
                 train=self.train,
@@ -68,7 +67,6 @@ class Split:
                 test=self.test,
                 n_rows=np.int64(self.n_rows),
             )
-        partial.replace(target)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, n_rows: int | None = None) -> Split:

@@ -1,7 +1,7 @@
 """Figures: one style, legible at print size, safe for colour-blind readers."""
 
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import matplotlib
@@ -45,7 +45,10 @@ STYLE: dict[Any, Any] = {
 
 
 def rcca_figure(
-    summary: pd.DataFrame, published: pd.DataFrame, titles: Mapping[str, str]
+    summary: pd.DataFrame,
+    published: pd.DataFrame,
+    experiments: Collection[str],
+    titles: Mapping[str, str],
 ) -> Figure:
     """Test correlation against m, one panel per experiment that was run.
 
@@ -54,7 +57,9 @@ def rcca_figure(
     summary : DataFrame
         Of `rnca.reporting.tables.rcca_summary`.
     published : DataFrame
-        The paper's Table 1; drawn only beside the same dataset and number of components.
+        The paper's Table 1.
+    experiments : collection of str
+        Those that follow the paper's protocol; its points are drawn beside no other.
     titles : mapping of experiment to title
     """
     names = list(dict.fromkeys(summary["experiment"]))
@@ -67,9 +72,8 @@ def rcca_figure(
             axes.set_axis_off()
         for axes, name in zip(panels, names, strict=False):
             ours = summary[summary["experiment"] == name]
-            first = ours.iloc[0]
             _rcca_panel(axes, ours)
-            _published(axes, comparable(published, first["dataset"], first["components"]))
+            _published(axes, comparable(published, ours.iloc[0], experiments))
             axes.set_title("\n".join(textwrap.wrap(titles[name], 44)))
             axes.set_xlabel("number of random features $m_x = m_y$")
             axes.set_ylabel("sum of test correlations")

@@ -1,6 +1,6 @@
-"""The paper's numbers beside ours, only where dataset and figure of merit are the same."""
+"""The paper's numbers beside ours, only where protocol, data and figure of merit are the same."""
 
-from collections.abc import Hashable
+from collections.abc import Collection
 from typing import Any
 
 import pandas as pd
@@ -8,29 +8,47 @@ import pandas as pd
 METHODS = {"linear": "linear_cca", "fourier": "fourier", "nystroem": "nystroem"}
 
 
-def comparable(published: pd.DataFrame, dataset: str, components: int) -> pd.DataFrame:
-    """Return the published rows of exactly that dataset and number of components.
+def comparable(published: pd.DataFrame, row: Any, experiments: Collection[str]) -> pd.DataFrame:
+    """Return the published rows that stand beside those of an experiment; often none.
 
     Parameters
     ----------
     published : DataFrame
         ``resources/paper/table1_rcca.csv``.
-    dataset : str
-        A stand-in has a name of its own, so that nothing is published for it.
-    components : int
+    row : mapping or Series
+        With ``experiment``, ``dataset`` and ``components``: the latter two must be the paper's. A
+        stand-in is a dataset with a name of its own, so that nothing is published for it.
+    experiments : collection of str
+        Those that follow the paper's protocol.
     """
+    if row["experiment"] not in experiments:
+        return published.iloc[:0]
+    dataset, components = str(row["dataset"]), int(row["components"])
     return published[(published["dataset"] == dataset) & (published["top"] == components)]
 
 
-def beside_published(summary: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Add the columns ``paper`` and ``difference`` (ours less the paper's test value)."""
-    values = [_value(row, published) for row in summary.to_dict("records")]
+def beside_published(
+    summary: pd.DataFrame, published: pd.DataFrame, experiments: Collection[str]
+) -> pd.DataFrame:
+    """Add the columns ``paper`` and ``difference`` (ours less the paper's test value).
+
+    Parameters
+    ----------
+    summary : DataFrame
+        Of `rnca.reporting.tables.rcca_summary`.
+    published : DataFrame
+        ``resources/paper/table1_rcca.csv``.
+    experiments : collection of str
+        Those that follow the paper's protocol.
+    """
+    values = [
+        _value(row, comparable(published, row, experiments)) for row in summary.to_dict("records")
+    ]
     paper = pd.Series(values, index=summary.index, dtype=float)
     return summary.assign(paper=paper, difference=summary["test_mean"] - paper)
 
 
-def _value(row: dict[Hashable, Any], published: pd.DataFrame) -> float | None:
-    rows = comparable(published, str(row["dataset"]), int(row["components"]))
+def _value(row: Any, rows: pd.DataFrame) -> float | None:
     rows = rows[rows["method"] == METHODS[str(row["feature_map"])]]
     if row["feature_map"] != "linear":
         rows = rows[rows["m"] == row["m"]]

@@ -44,8 +44,10 @@ def rcca_summary(sums: pd.DataFrame) -> pd.DataFrame:
     summary = groups.agg(
         dataset=("dataset", "first"),
         components=("components", "first"),
-        n_train=("n_train", "first"),
-        n_test=("n_test", "first"),
+        n_train_min=("n_train", "min"),
+        n_train_max=("n_train", "max"),
+        n_test_min=("n_test", "min"),
+        n_test_max=("n_test", "max"),
         repeats=("repeat", "nunique"),
         train_mean=("train_sum", "mean"),
         train_sd=("train_sum", "std"),
@@ -88,7 +90,7 @@ def _block(title: str, rows: pd.DataFrame) -> str:
     is_published = rows["paper"].notna().any()
     lines = [
         f"**{title}**: sum of the {first['components']} largest correlations "
-        f"({first['n_train']} training rows, {first['n_test']} test rows, "
+        f"({_range(rows, 'n_train')} training rows, {_range(rows, 'n_test')} test rows, "
         f"{_count(first['repeats'], 'repeat')})",
         "",
         "| method | m | training | test |" + (" paper | difference |" if is_published else ""),
@@ -107,6 +109,11 @@ def _block(title: str, rows: pd.DataFrame) -> str:
             cells += [_number(row["paper"], ".2f"), _number(row["difference"], "+.2f")]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _range(rows: pd.DataFrame, column: str) -> str:
+    least, most = rows[f"{column}_min"].min(), rows[f"{column}_max"].max()
+    return f"{least}" if least == most else f"{least} to {most}"
 
 
 def _number(value: float, form: str) -> str:
