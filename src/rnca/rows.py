@@ -112,7 +112,7 @@ def _as_float(rows: npt.NDArray[Any], name: str) -> FloatArray:
 
 
 def check_pair(x: View, y: View) -> None:
-    """Refuse two views of unequal length or with too few rows."""
+    """Refuse two views of unequal length."""
     if len(x) != len(y):
         raise ValueError(
             f"{x.name} has {len(x)} rows but {y.name} has {len(y)}: row i of both must be the "
