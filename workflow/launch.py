@@ -22,9 +22,11 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
@@ -253,21 +255,34 @@ def run(options: argparse.Namespace, others: list[str], directory: Path, record:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     write(record, run_id)
     try:
-        # A process group of its own: Ctrl-C then reaches Snakemake once, through the launcher.
-        process = subprocess.Popen(
-            [sys.executable, "-m", "snakemake", *others, *snakemake_options(options)],
-            env=os.environ | {MARK: run_id, "PATH": path},
-            stdin=subprocess.DEVNULL,
-            process_group=0,
-            pass_fds=[record.fileno()],
-        )
-        pass_on_signals(process)
-        code = process.wait()
+        with interpreter() as python:
+            # A process group of its own: Ctrl-C then reaches Snakemake once, through the launcher.
+            process = subprocess.Popen(
+                [python, "-m", "snakemake", *others, *snakemake_options(options)],
+                env=os.environ | {MARK: run_id, "PATH": path},
+                stdin=subprocess.DEVNULL,
+                process_group=0,
+                pass_fds=[record.fileno()],
+            )
+            pass_on_signals(process)
+            code = process.wait()
     finally:
         end(run_id)
         clear_lock(directory)
         record.truncate(0)
     return code if code >= 0 else 128 - code
+
+
+@contextmanager
+def interpreter() -> Iterator[str]:
+    """Give this Python under a path without spaces: Snakemake runs scripts by it unquoted."""
+    if " " not in sys.executable:
+        yield sys.executable
+        return
+    with tempfile.TemporaryDirectory(prefix="rnca-") as place:
+        link = Path(place, "python")
+        link.symlink_to(sys.prefix, target_is_directory=True)
+        yield str(link / Path(sys.executable).relative_to(sys.prefix))
 
 
 def snakemake_options(options: argparse.Namespace) -> list[str]:

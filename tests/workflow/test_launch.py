@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import venv
 from pathlib import Path
 
 import psutil
@@ -278,3 +279,20 @@ def test_no_job_is_promised_more_memory_than_there_is(toy, given):
     assert toy.launch_to_end("memory.txt", *given)[0] == 0
     promised = int((toy.directory / "memory.txt").read_text())
     assert promised == (123 if given else psutil.virtual_memory().total // 10**6)
+
+
+def test_scripts_run_by_an_environment_in_a_directory_with_a_space(tmp_path):
+    """Snakemake does not quote the interpreter's path when it runs a script."""
+    place = tmp_path / "a b"
+    venv.create(place / "venv", symlinks=True)
+    installed = [path for path in sys.path if path.endswith("site-packages")]
+    (site,) = (place / "venv").glob("lib/python*/site-packages")
+    (site / "outer.pth").write_text("\n".join(installed))
+    (place / "Snakefile").write_text('rule all:\n    output: "made.txt"\n    script: "make.py"\n')
+    (place / "make.py").write_text('open(snakemake.output[0], "w").write("made")')
+    python = place / "venv" / "bin" / "python"
+    done = subprocess.run(
+        [python, LAUNCHER, "--cores", "1"], cwd=place, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert (place / "made.txt").read_text() == "made"
