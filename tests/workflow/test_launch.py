@@ -289,6 +289,9 @@ def test_scripts_run_by_an_environment_in_a_directory_with_a_space(tmp_path):
     (site,) = (place / "venv").glob("lib/python*/site-packages")
     (site / "outer.pth").write_text("\n".join(installed))
     (place / "Snakefile").write_text('rule all:\n    output: "made.txt"\n    script: "make.py"\n')
+    (place / "config").mkdir()
+    (place / "config" / "config.yaml").write_text("run: toy")
+    (place / "results" / "toy").mkdir(parents=True)
     (place / "make.py").write_text('open(snakemake.output[0], "w").write("made")')
     python = place / "venv" / "bin" / "python"
     done = subprocess.run(
