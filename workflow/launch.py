@@ -253,13 +253,15 @@ def run(options: argparse.Namespace, others: list[str], directory: Path, record:
     """Run Snakemake to its end, however it comes, and leave none of its processes behind."""
     run_id = uuid.uuid4().hex
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    # What a failed job names as the command that runs it alone.
+    launcher = shlex.join([sys.orig_argv[0], sys.argv[0]])
     write(record, run_id)
     try:
         with interpreter() as python:
             # A process group of its own: Ctrl-C then reaches Snakemake once, through the launcher.
             process = subprocess.Popen(
                 [python, "-m", "snakemake", *others, *snakemake_options(options)],
-                env=os.environ | {MARK: run_id, "PATH": path},
+                env=os.environ | {MARK: run_id, "PATH": path, "RNCA_LAUNCHER": launcher},
                 stdin=subprocess.DEVNULL,
                 process_group=0,
                 pass_fds=[record.fileno()],

@@ -103,8 +103,8 @@ def test_failed_job_shows_cause_log_and_command(project):
     assert "Traceback" in log.read_text(encoding="utf-8")
 
     command = shlex.split(re.search(r"this alone: (.+)", screen)[1])
-    assert command == ["snakemake", "data/prepared/mine", "--configfile", "mine.yaml"]
-    alone = project.start("-m", *command)
+    assert command[1:] == ["workflow/launch.py", "data/prepared/mine", "--configfile", "mine.yaml"]
+    alone = project.start(*command[1:])
     assert cause in alone.communicate(timeout=60)[0]
     assert alone.returncode == 1
 

@@ -27,7 +27,8 @@ def job(snakemake: Any) -> Iterator[None]:
             yield
     except Exception as error:
         log.write_text(traceback.format_exc(), encoding="utf-8")
-        command = f"snakemake {shlex.quote(str(snakemake.output[0]))}"
+        start = os.environ.get("RNCA_LAUNCHER", "snakemake")
+        command = f"{start} {shlex.quote(str(snakemake.output[0]))}"
         if files := os.environ.get("RNCA_CONFIGFILES"):
             command += f" --configfile {files}"
         print(
