@@ -5,8 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rnca.cca import RCCA
-    from rnca.exact import kernel_cca, kernel_pca
+    from rnca.clustering import RSpectralClustering
+    from rnca.dependence import rdc, rdc_matrix, rdc_test
+    from rnca.exact import kernel_cca, kernel_pca, spectral_clustering
     from rnca.features import FourierFeatures, LinearFeatures, NystroemFeatures, median_gamma
+    from rnca.lda import RLDA
     from rnca.moments import Moments
     from rnca.pca import RPCA
 
@@ -15,6 +18,11 @@ __version__ = "0.1.0"
 _HOME = {
     "RCCA": "cca",
     "RPCA": "pca",
+    "RLDA": "lda",
+    "RSpectralClustering": "clustering",
+    "rdc": "dependence",
+    "rdc_matrix": "dependence",
+    "rdc_test": "dependence",
     "FourierFeatures": "features",
     "NystroemFeatures": "features",
     "LinearFeatures": "features",
@@ -22,18 +30,25 @@ _HOME = {
     "Moments": "moments",
     "kernel_cca": "exact",
     "kernel_pca": "exact",
+    "spectral_clustering": "exact",
 }
 
 __all__ = [
     "RCCA",
+    "RLDA",
     "RPCA",
     "FourierFeatures",
     "LinearFeatures",
     "Moments",
     "NystroemFeatures",
+    "RSpectralClustering",
     "kernel_cca",
     "kernel_pca",
     "median_gamma",
+    "rdc",
+    "rdc_matrix",
+    "rdc_test",
+    "spectral_clustering",
 ]
 
 
