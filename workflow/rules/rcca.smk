@@ -35,6 +35,7 @@ rule rcca_path:
         sums=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.sums.csv",
         components=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.components.csv",
         timings=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.timings.csv",
+        tuning=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.tuning.csv",
         split=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.split.npz",
     log:
         f"{RESULTS}/logs/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.log",
@@ -51,6 +52,29 @@ rule rcca_path:
         code=code_of("rcca_path.py"),
     script:
         "../scripts/rcca_path.py"
+
+
+# All cores, so that nothing runs beside it; how many of them a fit uses is what is varied.
+rule rcca_timing:
+    input:
+        data=plan.rcca.prepared,
+    output:
+        f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-m{{m}}.timing.csv",
+    log:
+        f"{RESULTS}/logs/rcca/{{experiment}}/{{feature_map}}-m{{m}}.timing.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/rcca/{{experiment}}/{{feature_map}}-m{{m}}.timing.tsv"
+    conda:
+        "../../environment.yml"
+    threads: workflow.cores or config["threads"]
+    resources:
+        mem_mb=plan.rcca.mem_mb,
+        runtime=plan.rcca.minutes,
+    params:
+        experiment=plan.rcca.timed_experiment,
+        code=code_of("rcca_timing.py"),
+    script:
+        "../scripts/rcca_timing.py"
 
 
 rule rcca_leaks:
@@ -93,9 +117,31 @@ rule rcca_gather:
         "../scripts/gather.py"
 
 
+rule rcca_gather_more:
+    input:
+        more=where_had(plan.rcca, plan.rcca.more),
+        not_had=why_not_had(plan.rcca),
+    output:
+        more=f"{RESULTS}/rcca/{{experiment}}.{{what}}.csv",
+    wildcard_constraints:
+        what="tuning|timing",
+    log:
+        f"{RESULTS}/logs/rcca/{{experiment}}.{{what}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/rcca/{{experiment}}.{{what}}.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        dataset=plan.rcca.dataset,
+        code=code_of("gather.py"),
+    script:
+        "../scripts/gather.py"
+
+
 rule rcca_table:
     input:
         sums=plan.rcca.gathered("sums"),
+        timing=plan.rcca.of_those_having("timing", "timing"),
         published="resources/paper/table1_rcca.csv",
     output:
         markdown=report(
@@ -104,6 +150,7 @@ rule rcca_table:
             category="RCCA",
             labels={"what": "table"},
         ),
+        latex=f"{RESULTS}/tables/rcca.tex",
         csv=f"{RESULTS}/tables/rcca.csv",
     log:
         f"{RESULTS}/logs/rcca_table.log",
