@@ -41,6 +41,15 @@ class RccaPlan(Experiments):
         """Return the gathered sums of each experiment."""
         return dict(zip(self.gathered("sums"), self.titles().values(), strict=True))
 
+    def main_titles(self) -> dict[str, str]:
+        """Return the titles of the experiments that are no variants."""
+        variants = self.variants()
+        return {name: title for name, title in self.titles().items() if name not in variants}
+
+    def regs(self) -> dict[str, float]:
+        """Return the fixed regulariser of each experiment that also tries a grid."""
+        return {name: self.settings[name]["reg"] for name in self.having("reg_grid")}
+
     def having(self, key: str) -> list[str]:
         """List the experiments that set a key which is empty by default."""
         return [name for name, experiment in self.settings.items() if experiment.get(key)]
@@ -184,6 +193,8 @@ def _inconsistencies(name: str, experiment: dict[str, Any], arrays: Any) -> Iter
             f"{name}.features: m = {sizes[0]} is less than components = {experiment['components']}"
         )
     own_tune_rows = experiment["split"]["scheme"] == "given" or experiment["split"].get("tune")
+    if experiment["reg_grid"] and experiment["reg"] not in experiment["reg_grid"]:
+        yield f"{name}.reg_grid: reg = {experiment['reg']} must be one of them, to compare with"
     if experiment["reg_grid"] and not own_tune_rows:
         yield f"{name}.reg_grid: split.tune must be at least 2, to choose reg on"
     scheme, needs = experiment["split"]["scheme"], {"groups": "groups"}

@@ -123,12 +123,12 @@ rule rcca_gather_more:
         not_had=why_not_had(plan.rcca),
     output:
         more=f"{RESULTS}/rcca/{{experiment}}.{{what}}.csv",
-    wildcard_constraints:
-        what="tuning|timing",
     log:
         f"{RESULTS}/logs/rcca/{{experiment}}.{{what}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/rcca/{{experiment}}.{{what}}.tsv"
+    wildcard_constraints:
+        what="tuning|timing",
     conda:
         "../../environment.yml"
     params:
@@ -160,7 +160,7 @@ rule rcca_table:
         "../../environment.yml"
     params:
         published=plan.rcca.published(),
-        titles=plan.rcca.titles(),
+        titles=plan.rcca.main_titles(),
         code=code_of("rcca_table.py"),
     script:
         "../scripts/rcca_table.py"
@@ -192,7 +192,7 @@ rule rcca_leaks_table:
 
 rule rcca_figure:
     input:
-        sums=plan.rcca.gathered("sums"),
+        table=rules.rcca_table.output.csv,
         published="resources/paper/table1_rcca.csv",
     output:
         report(
@@ -210,10 +210,93 @@ rule rcca_figure:
         "../../environment.yml"
     params:
         published=plan.rcca.published(),
-        titles=plan.rcca.titles(),
+        titles=plan.rcca.main_titles(),
         code=code_of("rcca_figure.py"),
     script:
         "../scripts/rcca_figure.py"
+
+
+rule rcca_minutes:
+    input:
+        table=rules.rcca_table.output.csv,
+        published="resources/paper/table1_rcca.csv",
+    output:
+        report(
+            f"{RESULTS}/figures/rcca_minutes.svg",
+            caption="../report/rcca_minutes.rst",
+            category="RCCA",
+            labels={"what": "correlation against minutes"},
+        ),
+        f"{RESULTS}/figures/rcca_minutes.png",
+    log:
+        f"{RESULTS}/logs/rcca_minutes.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/rcca_minutes.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        published=plan.rcca.published(),
+        titles=plan.rcca.main_titles(),
+        code=code_of("rcca_minutes.py"),
+    script:
+        "../scripts/rcca_minutes.py"
+
+
+rule rcca_tuning:
+    input:
+        tuning=plan.rcca.of_those_having("reg_grid", "tuning"),
+    output:
+        markdown=report(
+            f"{RESULTS}/tables/rcca_tuning.md",
+            caption="../report/rcca_tuning.rst",
+            category="RCCA",
+            labels={"what": "reg chosen on tuning rows, table"},
+        ),
+        csv=f"{RESULTS}/tables/rcca_tuning.csv",
+        figure=report(
+            f"{RESULTS}/figures/rcca_tuning.svg",
+            caption="../report/rcca_tuning.rst",
+            category="RCCA",
+            labels={"what": "reg chosen on tuning rows, figure"},
+        ),
+        png=f"{RESULTS}/figures/rcca_tuning.png",
+    log:
+        f"{RESULTS}/logs/rcca_tuning.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/rcca_tuning.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        regs=plan.rcca.regs(),
+        titles=plan.rcca.titles(),
+        code=code_of("rcca_tuning.py"),
+    script:
+        "../scripts/rcca_tuning.py"
+
+
+rule rcca_variants:
+    input:
+        sums=plan.rcca.gathered("sums"),
+    output:
+        markdown=report(
+            f"{RESULTS}/tables/rcca_variants.md",
+            caption="../report/rcca_variants.rst",
+            category="RCCA",
+            labels={"what": "variants"},
+        ),
+        csv=f"{RESULTS}/tables/rcca_variants.csv",
+    log:
+        f"{RESULTS}/logs/rcca_variants.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/rcca_variants.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        variants=plan.rcca.variants(),
+        titles=plan.rcca.titles(),
+        code=code_of("rcca_variants.py"),
+    script:
+        "../scripts/rcca_variants.py"
 
 
 # For `snakemake rcca`: this stage alone.

@@ -1,7 +1,7 @@
 """Figures: one style, legible at print size, safe for colour-blind readers."""
 
 import textwrap
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib
@@ -21,7 +21,7 @@ LOOK = {
     "fourier": {"color": "#0072B2", "marker": "o"},
     "nystroem": {"color": "#D55E00", "marker": "s"},
 }
-_PAPER_LINES = {
+PAPER_LINES = {
     "linear_cca": ("linear CCA (paper)", "#555555"),
     "dcca": ("deep CCA (paper)", "#009E73"),
 }
@@ -63,22 +63,33 @@ def rcca_figure(
     titles : mapping of experiment to title
     """
     names = list(dict.fromkeys(summary["experiment"]))
-    columns = min(len(names), _PANELS_A_ROW) or 1
-    rows = -(-len(names) // columns) or 1
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(3.4 * columns, 2.8 * rows + 0.4), layout="constrained")
-        panels = figure.subplots(rows, columns, squeeze=False).ravel()
-        for axes in panels[len(names) :]:
-            axes.set_axis_off()
-        for axes, name in zip(panels, names, strict=False):
+        figure, axes_of = panels(names)
+        for name, axes in axes_of.items():
             ours = summary[summary["experiment"] == name]
             _rcca_panel(axes, ours)
             _published(axes, comparable(published, ours.iloc[0], experiments))
-            axes.set_title("\n".join(textwrap.wrap(titles[name], 44)))
+            axes.set_title(wrapped(titles[name]))
             axes.set_xlabel("number of random features $m_x = m_y$")
             axes.set_ylabel("sum of test correlations")
-        _legend(figure, panels, columns + 1)
+        legend(figure, list(axes_of.values()))
     return figure
+
+
+def panels(names: Sequence[str]) -> tuple[Figure, dict[str, Any]]:
+    """Make a figure with one panel for each name, in rows; without names it is blank."""
+    columns = min(len(names), _PANELS_A_ROW) or 1
+    rows = -(-len(names) // columns) or 1
+    figure = Figure(figsize=(3.4 * columns, 2.8 * rows + 0.4), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for spare in axes[len(names) :]:
+        spare.set_axis_off()
+    return figure, dict(zip(names, axes, strict=False))
+
+
+def wrapped(title: str) -> str:
+    """Break a title into lines that fit a panel."""
+    return "\n".join(textwrap.wrap(title, 44))
 
 
 def _rcca_panel(axes: Any, rows: pd.DataFrame) -> None:
@@ -98,12 +109,13 @@ def _published(axes: Any, rows: pd.DataFrame) -> None:
             look = {**LOOK[name], "markerfacecolor": "white", "linestyle": "none", "zorder": 3}
             label = f"{MAP_NAMES[name]} (paper)"
             axes.plot(points["m"], points["test_corr"], label=label, **look)
-    for method, (label, color) in _PAPER_LINES.items():
+    for method, (label, color) in PAPER_LINES.items():
         for value in rows.loc[rows["method"] == method, "test_corr"]:
             axes.axhline(value, color=color, linestyle=":", linewidth=1.2, label=label)
 
 
-def _legend(figure: Figure, panels: Iterable[Any], columns: int) -> None:
+def legend(figure: Figure, panels: Sequence[Any]) -> None:
+    """Put one legend below all panels, ours first, each label once."""
     found: dict[str, Any] = {}
     for axes in panels:
         handles, labels = axes.get_legend_handles_labels()
@@ -112,6 +124,7 @@ def _legend(figure: Figure, panels: Iterable[Any], columns: int) -> None:
     labels = ours + [label for label in found if label not in ours]
     if labels:
         handles = [found[label] for label in labels]
+        columns = min(len(panels), _PANELS_A_ROW) + 1
         figure.legend(handles, labels, loc="outside lower center", ncols=columns)
 
 
