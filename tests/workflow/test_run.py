@@ -35,8 +35,8 @@ def test_skipped_dataset_is_not_planned(project):
     with project.edited("config/paper.yaml", "seed: 2014", "seed: 2014\nskip: [xrmb, mnist]"):
         jobs = project.planned("--configfile", "config/paper.yaml")
     assert jobs["fetch"] == jobs["prepare"] == 3
-    assert jobs["rcca_path"] == 4 * 15
-    assert jobs["rcca_gather"] == 7
+    assert jobs["rcca_path"] == 30
+    assert jobs["rcca_gather"] == 13
 
 
 def test_run_leaves_tables_figures_report_and_says_so(finished):

@@ -23,6 +23,8 @@ from rnca.seeding import derived_seed
 
 Views = tuple[RowView, RowView]
 
+TUNING_COLUMNS = ["experiment", "feature_map", "repeat", "reg", "m", "tune_sum", "test_sum"]
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -188,7 +190,8 @@ def fit_path(
     with _timed(records, "solve", full):
         model.solve(moments)
     sizes = [full] if experiment.feature_map == "linear" else experiment.sizes
-    sums, components = [], []
+    tune = experiment.views(data, rows, "tune")
+    sums, components, tuning = [], [], []
     for m in sizes:
         fitted = model
         if m != full:
@@ -198,10 +201,15 @@ def fit_path(
             on_test = fitted.component_correlations(*test)
         sums.append(_sums(experiment, fitted, on_test, rows))
         components.append(_components(experiment, fitted, on_test))
+        if experiment.reg_grid:
+            tuning.append(_tuning(experiment, fitted, tune, float(np.abs(on_test).sum())))
+    others = [reg for reg in experiment.reg_grid if reg != experiment.reg]
     with _timed(records, "tune"):
-        tuning = _tuning(experiment, model, sizes, experiment.views(data, rows, "tune"), test)
+        for fitted in model.iterate_path(sizes, others):
+            tuning.append(_tuning(experiment, fitted, tune, fitted.score(*test)))
     timings = pd.DataFrame(records).assign(**experiment.labels(), peak_mb=peak_mb())
-    return Outcome(pd.DataFrame(sums), pd.concat(components), timings, tuning, rows)
+    tuned = pd.DataFrame(tuning, columns=TUNING_COLUMNS)
+    return Outcome(pd.DataFrame(sums), pd.concat(components), timings, tuned, rows)
 
 
 def time_fit(experiment: Experiment, data: Prepared, threads: Sequence[int]) -> pd.DataFrame:
@@ -262,21 +270,14 @@ def _sums(experiment: Experiment, model: RCCA, on_test: Any, rows: Split) -> dic
     }
 
 
-def _tuning(
-    experiment: Experiment, model: RCCA, sizes: Sequence[int], tune: Views, test: Views
-) -> pd.DataFrame:
-    grid = experiment.reg_grid
-    found = [
-        {
-            **experiment.labels(),
-            "reg": fitted.reg,
-            "m": fitted.map_x_.n_features_out,
-            "tune_sum": fitted.score(*tune),
-            "test_sum": fitted.score(*test),
-        }
-        for fitted in (model.iterate_path(sizes, grid) if grid else [])
-    ]
-    return pd.DataFrame(found, columns=[*experiment.labels(), "m", "tune_sum", "test_sum"])
+def _tuning(experiment: Experiment, model: RCCA, tune: Views, test_sum: float) -> dict[str, Any]:
+    return {
+        **experiment.labels(),
+        "reg": model.reg,
+        "m": model.map_x_.n_features_out,
+        "tune_sum": model.score(*tune),
+        "test_sum": test_sum,
+    }
 
 
 def _components(experiment: Experiment, model: RCCA, on_test: Any) -> pd.DataFrame:
