@@ -6,6 +6,7 @@ Usage: python workflow/one.py NAME [--configfile FILE] [Snakemake's options …]
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 from pathlib import Path
 
@@ -41,13 +42,10 @@ def main() -> int:
         print(*(f"  {name}" for name in sorted(names)), sep="\n")
         return 1
     files = [file for _, file in wanted]
-    print(
-        f"{', '.join(files)}: {describe_work(plan, options.configfile, wanted[0][0].name, files)}"
-    )
+    work = describe_work(plan, options.configfile, wanted[0][0].name, files)
+    print(f"{', '.join(files)}: {work}", flush=True)
     command = [sys.executable, str(LAUNCHER), *files, f"--configfile={options.configfile}", *others]
-    sys.stdout.flush()
-    os.execv(sys.executable, command)
-    return None
+    return subprocess.call(command)
 
 
 def describe_work(plan: Plan, configfile: Path, stage: str, files: list[str]) -> str:

@@ -5,14 +5,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from rnca.reporting.figures import rcca_figure, save
+from rnca.reporting.figures import save
 from rnca.reporting.latex import escape, write_latex
 from rnca.reporting.leaks import leak_lines, write_leaks_table
-from rnca.reporting.minutes import TIMING_COLUMNS, minutes_figure, with_minutes
+from rnca.reporting.minutes import TIMING_COLUMNS, with_minutes
 from rnca.reporting.outcomes import gather, read_outcomes
 from rnca.reporting.published import beside_published
+from rnca.reporting.rcca_figures import minutes_figure, rcca_figure, tuning_figure
 from rnca.reporting.tables import SUMS_COLUMNS, minutes, rcca_summary, write_markdown
-from rnca.reporting.tuning import chosen, tuning_figure, write_tuning_table
+from rnca.reporting.tuning import chosen, write_tuning_table
 from rnca.reporting.variants import beside_base, write_variants_table
 
 GOLDEN = Path(__file__).parent / "golden"

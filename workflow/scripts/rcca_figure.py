@@ -3,7 +3,8 @@
 import pandas as pd
 from job import job
 
-from rnca.reporting.figures import rcca_figure, save
+from rnca.reporting.figures import save
+from rnca.reporting.rcca_figures import rcca_figure
 
 with job(snakemake):
     summary = pd.read_csv(snakemake.input.table)

@@ -4,7 +4,7 @@ import pandas as pd
 from job import job
 
 from rnca.reporting.figures import save
-from rnca.reporting.minutes import minutes_figure
+from rnca.reporting.rcca_figures import minutes_figure
 
 with job(snakemake):
     summary = pd.read_csv(snakemake.input.table)

@@ -5,7 +5,8 @@ from job import job
 from rnca.provenance import write_csv
 from rnca.reporting.figures import save
 from rnca.reporting.outcomes import read_outcomes
-from rnca.reporting.tuning import TUNING_COLUMNS, chosen, tuning_figure, write_tuning_table
+from rnca.reporting.rcca_figures import tuning_figure
+from rnca.reporting.tuning import TUNING_COLUMNS, chosen, write_tuning_table
 
 with job(snakemake):
     titles, output = snakemake.params.titles, snakemake.output

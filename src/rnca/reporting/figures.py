@@ -1,14 +1,12 @@
 """Figures: one style, legible at print size, safe for colour-blind readers."""
 
 import textwrap
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import matplotlib
-import pandas as pd
 
 from rnca.files import replacing
-from rnca.reporting.published import METHODS, comparable
 from rnca.reporting.tables import MAP_NAMES
 
 matplotlib.use("Agg")
@@ -20,10 +18,6 @@ LOOK = {
     "linear": {"color": "#555555", "linestyle": "--"},
     "fourier": {"color": "#0072B2", "marker": "o"},
     "nystroem": {"color": "#D55E00", "marker": "s"},
-}
-PAPER_LINES = {
-    "linear_cca": ("linear CCA (paper)", "#555555"),
-    "dcca": ("deep CCA (paper)", "#009E73"),
 }
 _PANELS_A_ROW = 3
 STYLE: dict[Any, Any] = {
@@ -44,38 +38,6 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def rcca_figure(
-    summary: pd.DataFrame,
-    published: pd.DataFrame,
-    experiments: Collection[str],
-    titles: Mapping[str, str],
-) -> Figure:
-    """Test correlation against m, one panel per experiment that was run.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        Of `rnca.reporting.tables.rcca_summary`.
-    published : DataFrame
-        The paper's Table 1.
-    experiments : collection of str
-        Those that follow the paper's protocol; its points are drawn beside no other.
-    titles : mapping of experiment to title
-    """
-    names = list(dict.fromkeys(summary["experiment"]))
-    with matplotlib.rc_context(STYLE):
-        figure, axes_of = panels(names)
-        for name, axes in axes_of.items():
-            ours = summary[summary["experiment"] == name]
-            _rcca_panel(axes, ours)
-            _published(axes, comparable(published, ours.iloc[0], experiments))
-            axes.set_title(wrapped(titles[name]))
-            axes.set_xlabel("number of random features $m_x = m_y$")
-            axes.set_ylabel("sum of test correlations")
-        legend(figure, list(axes_of.values()))
-    return figure
-
-
 def panels(names: Sequence[str]) -> tuple[Figure, dict[str, Any]]:
     """Make a figure with one panel for each name, in rows; without names it is blank."""
     columns = min(len(names), _PANELS_A_ROW) or 1
@@ -90,28 +52,6 @@ def panels(names: Sequence[str]) -> tuple[Figure, dict[str, Any]]:
 def wrapped(title: str) -> str:
     """Break a title into lines that fit a panel."""
     return "\n".join(textwrap.wrap(title, 44))
-
-
-def _rcca_panel(axes: Any, rows: pd.DataFrame) -> None:
-    for name, group in rows.groupby("feature_map", observed=True):
-        look = {**LOOK[str(name)], "label": MAP_NAMES[str(name)]}
-        if name == "linear":
-            axes.axhline(group["test_mean"].iloc[0], **look)
-        else:
-            deviation = group["test_sd"].fillna(0.0)
-            axes.errorbar(group["m"], group["test_mean"], deviation, capsize=2.5, **look)
-
-
-def _published(axes: Any, rows: pd.DataFrame) -> None:
-    for name, method in METHODS.items():
-        points = rows[rows["method"] == method]
-        if name != "linear" and len(points):
-            look = {**LOOK[name], "markerfacecolor": "white", "linestyle": "none", "zorder": 3}
-            label = f"{MAP_NAMES[name]} (paper)"
-            axes.plot(points["m"], points["test_corr"], label=label, **look)
-    for method, (label, color) in PAPER_LINES.items():
-        for value in rows.loc[rows["method"] == method, "test_corr"]:
-            axes.axhline(value, color=color, linestyle=":", linewidth=1.2, label=label)
 
 
 def legend(figure: Figure, panels: Sequence[Any]) -> None:

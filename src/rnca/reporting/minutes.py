@@ -1,15 +1,11 @@
 """How long each fit of Table 1 took, beside the paper's minutes."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
-import matplotlib
 import pandas as pd
-from matplotlib.figure import Figure
 
-from rnca.reporting.figures import LOOK, PAPER_LINES, STYLE, legend, panels, wrapped
 from rnca.reporting.published import METHODS, comparable
-from rnca.reporting.tables import MAP_NAMES
 
 TIMING_COLUMNS = ("experiment", "feature_map", "m", "threads", "seconds")
 _KEYS = ["experiment", "feature_map", "m"]
@@ -68,59 +64,3 @@ def _paper_minutes(row: Any, rows: pd.DataFrame) -> float | None:
     if row["feature_map"] != "linear":
         rows = rows[rows["m"] == row["m"]]
     return float(rows["minutes"].iloc[0]) if len(rows) else None
-
-
-def minutes_figure(
-    summary: pd.DataFrame,
-    published: pd.DataFrame,
-    experiments: Collection[str],
-    titles: Mapping[str, str],
-) -> Figure:
-    """Test correlation against the minutes of one core, one panel per timed experiment.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        Of `with_minutes`.
-    published : DataFrame
-        ``resources/paper/table1_rcca.csv``.
-    experiments : collection of str
-        Those that follow the paper's protocol; its points are drawn beside no other.
-    titles : mapping of experiment to title
-    """
-    timed = summary.dropna(subset="minutes_one_core")
-    names = list(dict.fromkeys(timed["experiment"]))
-    with matplotlib.rc_context(STYLE):
-        figure, axes_of = panels(names)
-        for name, axes in axes_of.items():
-            ours = timed[timed["experiment"] == name]
-            _ours(axes, ours)
-            _papers(axes, comparable(published, ours.iloc[0], experiments))
-            axes.set_xscale("log")
-            axes.set_title(wrapped(titles[name]))
-            axes.set_xlabel("minutes on one core")
-            axes.set_ylabel("sum of test correlations")
-        legend(figure, list(axes_of.values()))
-    return figure
-
-
-def _ours(axes: Any, rows: pd.DataFrame) -> None:
-    for name, group in rows.groupby("feature_map", observed=True):
-        look = {"marker": "D", **LOOK[str(name)], "label": MAP_NAMES[str(name)]}
-        axes.plot(group["minutes_one_core"], group["test_mean"], **look)
-
-
-def _papers(axes: Any, rows: pd.DataFrame) -> None:
-    for name, method in METHODS.items():
-        points = rows[rows["method"] == method]
-        look = {"marker": "D", **LOOK[name], "markerfacecolor": "white", "linestyle": ":"}
-        if len(points):
-            label = f"{MAP_NAMES[name]} (paper)"
-            axes.plot(points["minutes"], points["test_corr"], label=label, **look)
-    label, color = PAPER_LINES["dcca"]
-    points = rows[rows["method"] == "dcca"]
-    if len(points):
-        axes.plot(
-            points["minutes"], points["test_corr"], label=label,
-            color=color, marker="*", markersize=9, markerfacecolor="white", linestyle="none",
-        )  # fmt: skip

@@ -3,12 +3,9 @@
 from collections.abc import Mapping
 from os import PathLike
 
-import matplotlib
 import pandas as pd
-from matplotlib.figure import Figure
 
 from rnca.files import replacing
-from rnca.reporting.figures import LOOK, STYLE, legend, panels, wrapped
 from rnca.reporting.tables import MAP_NAMES, markdown_table, plus_minus
 
 TUNING_COLUMNS = ("experiment", "feature_map", "repeat", "reg", "m", "tune_sum", "test_sum")
@@ -75,29 +72,3 @@ def write_tuning_table(
 
 def _range(least: float, most: float) -> str:
     return f"{least:g}" if least == most else f"{least:g} to {most:g}"
-
-
-def tuning_figure(choice: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Test correlation against m with the fixed and with the chosen reg, a panel per experiment."""
-    names = list(dict.fromkeys(choice["experiment"]))
-    with matplotlib.rc_context(STYLE):
-        figure, axes_of = panels(names)
-        for name, axes in axes_of.items():
-            for kind, rows in choice[choice["experiment"] == name].groupby("feature_map"):
-                if kind == "linear":
-                    continue
-                look, label = LOOK[str(kind)], MAP_NAMES[str(kind)]
-                for what, style, words in (
-                    ("untuned", {}, "reg fixed"),
-                    ("tuned", {"markerfacecolor": "white", "linestyle": "--"}, "reg chosen"),
-                ):
-                    deviation = rows[f"{what}_sd"].fillna(0.0)
-                    axes.errorbar(
-                        rows["m"], rows[f"{what}_mean"], deviation,
-                        capsize=2.5, **{**look, **style}, label=f"{label}, {words}",
-                    )  # fmt: skip
-            axes.set_title(wrapped(titles[name]))
-            axes.set_xlabel("number of random features $m_x = m_y$")
-            axes.set_ylabel("sum of test correlations")
-        legend(figure, list(axes_of.values()))
-    return figure

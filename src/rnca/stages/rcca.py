@@ -206,7 +206,7 @@ def fit_path(
     others = [reg for reg in experiment.reg_grid if reg != experiment.reg]
     with _timed(records, "tune"):
         for fitted in model.iterate_path(sizes, others):
-            tuning.append(_tuning(experiment, fitted, tune, fitted.score(*test)))
+            tuning.append(_tuning(experiment, fitted, tune, fitted.score(*test)))  # noqa: PERF401
     timings = pd.DataFrame(records).assign(**experiment.labels(), peak_mb=peak_mb())
     tuned = pd.DataFrame(tuning, columns=TUNING_COLUMNS)
     return Outcome(pd.DataFrame(sums), pd.concat(components), timings, tuned, rows)
