@@ -10,6 +10,7 @@ from rnca import (
     FourierFeatures,
     LinearFeatures,
     NystroemFeatures,
+    RSpectralClustering,
     median_gamma,
 )
 
@@ -42,6 +43,7 @@ SINGLE = [
     RPCA(2, n_features=5),
     RPCA(2, feature_map="nystroem", n_features=5),
     RPCA(2, feature_map="linear"),
+    RSpectralClustering(2, n_features=5),
 ]
 
 

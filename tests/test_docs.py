@@ -11,8 +11,11 @@ import rnca
 
 MODULES = [
     "cca",
+    "clustering",
+    "dependence",
     "exact",
     "features",
+    "lda",
     "mapping",
     "moments",
     "pca",
@@ -36,7 +39,7 @@ def test_public_names_are_documented(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["RCCA", "RPCA", "FourierFeatures", "NystroemFeatures", "LinearFeatures", "Moments"]
+    "name", [name for name in rnca.__all__ if name[0].isupper()] + ["rdc", "rdc_matrix", "rdc_test"]
 )
 def test_classes_have_an_example(name):
     example = doctest.DocTestParser().get_examples(getattr(rnca, name).__doc__)

@@ -17,7 +17,7 @@ from sklearn.base import (
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rnca.features import FeatureMap
+from rnca.features import FeatureMap, NystroemFeatures
 from rnca.mapping import FeatureMapping, Matrix, check_count
 from rnca.moments import Moments
 from rnca.rows import FloatArray, View, check_at_least_two_rows, grid
@@ -29,8 +29,8 @@ class DegreeNormalised(FeatureMap):
     """Features z(x)/√d(x): their dot products are the entries of n·D^-½ K̂ D^-½.
 
     K̂ holds the dot products of z, and n·d(x) = z(x)·Σᵢz(xᵢ) is the degree of a row x. Estimated
-    by random features, a degree can come out as zero or negative: those below the floor, one
-    standard error of the estimate, are raised to it.
+    by random features, a degree can come out as zero or negative: those below a floor are raised
+    to it.
 
     Parameters
     ----------
@@ -38,25 +38,31 @@ class DegreeNormalised(FeatureMap):
         Fitted map z.
     mean, squares : ndarray of shape (m,)
         Means of z and of its squares over the training rows.
+    rows : int
+        Their number n.
     """
 
     _fitted_arrays = ("mean_", "squares_")
 
-    def __init__(self, inner: FeatureMap, mean: Matrix, squares: Matrix) -> None:
-        self.inner, self.mean, self.squares = inner, mean, squares
+    def __init__(self, inner: FeatureMap, mean: Matrix, squares: Matrix, rows: int) -> None:
+        self.inner, self.mean, self.squares, self.rows = inner, mean, squares, rows
         self.mean_, self.squares_ = mean, squares
         self.offset_, self.n_features_in_ = inner.offset_, inner.n_features_in_
 
     @property
     def floor(self) -> float:
-        """Smallest degree admitted.
+        """Smallest degree admitted, over n.
 
-        With a lower one the few rows whose degree is lost in noise would weigh more than all
-        others.
+        That is what a row adds to its own degree. Of independent features it is the standard
+        error of the degree, if larger: otherwise the few rows whose degree is lost in noise would
+        weigh more than all others.
         """
+        length = float(self.squares_.sum())
+        if isinstance(self.inner, NystroemFeatures):
+            return length / self.rows
         # z(x)·z̄ as a sum of m independent terms, of mean square ‖z(x)‖²/m · ‖z̄‖²/m each.
-        m = len(self.mean_)
-        return float(np.sqrt(self.squares_.sum() * (self.mean_ @ self.mean_) / m))
+        error = np.sqrt(length * (self.mean_ @ self.mean_) / len(self.mean_))
+        return max(length / self.rows, float(error))
 
     def features(self, rows: FloatArray, out: FloatArray) -> None:
         """Evaluate the features of one chunk of checked rows into ``out``, in its dtype."""
@@ -66,7 +72,7 @@ class DegreeNormalised(FeatureMap):
 
     def prefix(self, m: int) -> "DegreeNormalised":
         """Return the map of the first ``m`` features, normalised by what these alone estimate."""
-        return DegreeNormalised(self.inner.prefix(m), self.mean_[:m], self.squares_[:m])
+        return DegreeNormalised(self.inner.prefix(m), self.mean_[:m], self.squares_[:m], self.rows)
 
     def fingerprint(self) -> str:
         """Checksum of the fitted map."""
@@ -190,7 +196,7 @@ class RSpectralClustering(
         check_at_least_two_rows(len(view), "X")
         self.n_samples_ = len(view)
         (drawn,) = self._fitted_maps(view)
-        self.map_ = DegreeNormalised(drawn, *self._means(drawn, view)) if self.normalise else drawn
+        self.map_ = self._normalised(drawn, view) if self.normalise else drawn
         self._fit_views([view])
         embedding = self._embedding_of_training_rows(view)
         seed = seeds(self.random_state, 3)[2]
@@ -247,7 +253,8 @@ class RSpectralClustering(
         -------
         ndarray of shape (n,)
         """
-        labels: npt.NDArray[np.int32] = self._kmeans.predict(self._embedding(self._checked(X)))
+        embedding = self._embedding(self._checked(X))
+        labels: npt.NDArray[np.int32] = self._kmeans.predict(embedding)
         return labels
 
     def _checked(self, X: Any) -> View:
@@ -256,8 +263,8 @@ class RSpectralClustering(
         validate_data(self, X, reset=False, skip_check_array=True)
         return view
 
-    def _means(self, fitted: FeatureMap, view: View) -> tuple[Matrix, Matrix]:
-        """Means of the features and of their squares."""
+    def _normalised(self, fitted: FeatureMap, view: View) -> DegreeNormalised:
+        """Divide features by roots of degrees, for which the mean feature is needed."""
         size = min(self._chunk_size(), len(view))
         z = np.empty((size, fitted.n_features_out), self._feature_dtype())
         mean, squares = np.zeros(z.shape[1]), np.zeros(z.shape[1])
@@ -266,7 +273,7 @@ class RSpectralClustering(
             fitted.features(view.read(low, high), rows)
             mean += rows.sum(axis=0, dtype=np.float64)
             squares += np.einsum("ij,ij->j", rows, rows)
-        return mean / len(view), squares / len(view)
+        return DegreeNormalised(fitted, mean / len(view), squares / len(view), len(view))
 
     def _embedding(self, view: View) -> Matrix:
         return _on_sphere(self._products(view, self.basis_))

@@ -4,6 +4,7 @@ Section 4 of the paper names it as RCCA's largest correlation on the copula of t
 is exactly as published, which RCCA is not: other features, and no regulariser.
 """
 
+from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -145,7 +146,9 @@ def rdc_matrix(
         _basis(column[:, None], n_features, scale, rng)
         for column, rng in zip(values.T, drawn, strict=True)
     ]
-    matrix = np.array([[_largest_correlation(x, y) for y in bases] for x in bases])
+    matrix = np.zeros((len(bases), len(bases)))
+    for i, j in combinations_with_replacement(range(len(bases)), 2):
+        matrix[i, j] = matrix[j, i] = _largest_correlation(bases[i], bases[j])
     if hasattr(data, "columns"):
         return data.__class__(matrix, index=data.columns, columns=data.columns)
     return matrix

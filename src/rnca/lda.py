@@ -15,6 +15,7 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
@@ -215,6 +216,7 @@ class RLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, B
         return logarithms
 
     def _set_classes(self, y: Any, n: int) -> "Indicators":
+        assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         self.classes_, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
         c = len(self.classes_)
@@ -271,8 +273,8 @@ class RLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, B
         return (variables * self.scalings_).astype(variables.dtype, copy=False)
 
     def _class_scores(self, X: Any) -> FloatArray:
-        constants = np.log(self.priors_) - np.einsum("ij,ij->i", *2 * [self.centroids_]) / 2
         discriminants = self._discriminants(X)
+        constants = np.log(self.priors_) - (self.centroids_**2).sum(axis=1) / 2
         scores: FloatArray = discriminants @ self.centroids_.T + constants
         return scores.astype(discriminants.dtype, copy=False)
 
