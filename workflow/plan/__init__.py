@@ -50,9 +50,15 @@ class Plan:
         return [
             *self.data.all_records(),
             f"{self.results}/tables/data.md",
-            *(file for stage in self.stages.values() for file in stage.outputs()),
+            *self.shown(),
+            f"{self.results}/tables/claims.md",
+            f"{self.results}/report.html",
             f"{self.results}/summary.txt",
         ]
+
+    def shown(self) -> list[str]:
+        """List what the stages show."""
+        return [file for stage in self.stages.values() for file in stage.outputs()]
 
     def tables(self) -> list[str]:
         """List the tables that the screen shows at the end of a run."""
