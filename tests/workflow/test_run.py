@@ -38,7 +38,7 @@ def test_skipped_dataset_is_not_planned(project):
     with project.edited("config/paper.yaml", "seed: 2014", "seed: 2014\nskip: [xrmb, mnist]"):
         jobs = project.planned("--configfile", "config/paper.yaml")
     assert jobs["fetch"] == jobs["prepare"] == 3
-    assert jobs["rcca_path"] == 30
+    assert jobs["rcca_path"] == 18
     assert jobs["rcca_gather"] == 13
 
 
