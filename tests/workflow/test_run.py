@@ -39,7 +39,7 @@ def test_skipped_dataset_is_not_planned(project):
         jobs = project.planned("--configfile", "config/paper.yaml")
     assert jobs["fetch"] == jobs["prepare"] == 3
     assert jobs["rcca_path"] == 18
-    assert jobs["rcca_gather"] == 13
+    assert jobs["rcca_gather"] == 14
 
 
 def test_run_leaves_tables_figures_report_and_says_so(finished):
