@@ -21,8 +21,15 @@ class RpcaPlan(Experiments):
     """Comparisons with exact kernel methods, and races against them."""
 
     def outputs(self) -> list[str]:
-        """List the table and the figures."""
-        return [*self.tables(), *(f"{self.results}/figures/{name}.svg" for name in self.figures())]
+        """List the table, what it is made of, and the figures."""
+        if not self.settings:
+            return []
+        numbers = ("rpca_merits", "rpca_rates", "rpca_exponents")
+        return [
+            *self.tables(),
+            *(f"{self.results}/tables/{name}.csv" for name in numbers),
+            *(f"{self.results}/figures/{name}.svg" for name in self.figures()),
+        ]
 
     def tables(self) -> list[str]:
         """List the table of the stage."""
@@ -32,12 +39,16 @@ class RpcaPlan(Experiments):
         """Return the errors of each experiment."""
         return dict(zip(self.gathered("errors"), self.titles().values(), strict=True))
 
-    def figures(self) -> list[str]:
-        """List the names of the figures there is something to show in."""
-        kinds = {kind for each in self.settings.values() for kind in ANALYSES if kind in each}
-        shown = [f"rpca_{kind}" for kind in ANALYSES if kind in kinds]
-        shown += ["rpca_scatter"] if "pca" in kinds else []
-        return shown + (["rpca_times"] if self.times() else [])
+    def figures(self) -> dict[str, str]:
+        """Return the names of the figures there is something to show in, each with a label."""
+        kinds = {kind for each in self.settings.values() for kind, _ in _analyses(each)}
+        possible = {
+            "rpca_pca": ("pca" in kinds, "kernel PCA"),
+            "rpca_cca": ("cca" in kinds, "kernel CCA"),
+            "rpca_scatter": ("pca" in kinds, "first components"),
+            "rpca_times": (bool(self.times()), "wall time"),
+        }
+        return {name: label for name, (is_there, label) in possible.items() if is_there}
 
     def times(self) -> list[str]:
         """List the times of the experiments that ask for them."""
@@ -46,33 +57,26 @@ class RpcaPlan(Experiments):
 
     def comparisons(self, wildcards: Any) -> list[dict[str, Any]]:
         """Return the settings of an experiment's comparisons."""
-        experiment = self.of(wildcards)
         return [
-            self._common(wildcards, analysis, experiment[analysis])
-            | {
-                "rows": experiment[analysis]["rows"],
-                "sizes": list(experiment[analysis]["features"]),
-                "repeats": experiment[analysis]["repeats"],
-            }
-            for analysis in ANALYSES
-            if analysis in experiment
+            self._common(wildcards, analysis, own)
+            | {"rows": own["rows"], "sizes": list(own["features"]), "repeats": own["repeats"]}
+            for analysis, own in _analyses(self.of(wildcards))
         ]
 
     def timings(self, wildcards: Any) -> list[dict[str, Any]]:
         """Return the settings of an experiment's races."""
         return [
-            self._common(wildcards, analysis, settings)
-            | {"leading": [], **settings["times"]}
-            for analysis, settings in _timed(self.of(wildcards))
+            self._common(wildcards, analysis, own) | {"leading": [], **own["times"]}
+            for analysis, own in _timed(self.of(wildcards))
         ]
 
-    def _common(self, wildcards: Any, analysis: str, settings: dict[str, Any]) -> dict[str, Any]:
+    def _common(self, wildcards: Any, analysis: str, own: dict[str, Any]) -> dict[str, Any]:
         return {
             "name": str(wildcards.experiment),
             "analysis": analysis,
-            "components": settings["components"],
-            "gamma": settings["gamma"],
-            "reg": settings.get("reg", 0.0),
+            "components": own["components"],
+            "gamma": own["gamma"],
+            "reg": own.get("reg", 0.0),
             "seed": self.config["seed"],
         }
 

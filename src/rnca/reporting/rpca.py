@@ -131,7 +131,7 @@ def exponents(times: pd.DataFrame) -> pd.DataFrame:
                 fit.value,
                 fit.error,
                 factor,
-                CLAIMED.get(keys[-1]),
+                CLAIMED.get(str(keys[-1])),
             )
         )
     laws = pd.DataFrame(records, columns=_LAW_COLUMNS)
@@ -247,14 +247,14 @@ def _times_block(title: str, times: pd.DataFrame) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _at(row: Mapping[str, Any], n: int) -> str:
+def _at(row: Any, n: int) -> str:
     """Seconds at n: measured, or what the fitted power law says."""
     if row["n_to"] == n:
         return f"{row['seconds']:.3g} s"
     return f"{row['factor'] * n ** row['exponent']:.2g} s, extrapolated"
 
 
-def power(row: Mapping[str, Any], name: str) -> str:
+def power(row: Any, name: str) -> str:
     """Write a fitted exponent, with its standard error if there is one."""
     error = row[f"{name}_error"]
     return f"{row[name]:.2f}" + (f" ± {error:.2f}" if np.isfinite(error) else "")

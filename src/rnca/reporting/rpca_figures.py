@@ -7,7 +7,7 @@ import matplotlib
 import numpy as np
 import pandas as pd
 
-from rnca.reporting.figures import LOOK, STYLE
+from rnca.reporting.figures import LOOK, STYLE, legend
 from rnca.reporting.rpca import METHODS, NAMES, errors_summary, exponents, merits_summary, power
 
 matplotlib.use("Agg")
@@ -54,12 +54,7 @@ def agreement_figure(
             _error_panel(row[2], own, "kernel_error", r"$\|\hat K - K\|\,/\,\|K\|$")
             _merit_panel(row[3], merit[merit["experiment"] == name], analysis)
             row[0].set_title(f"{titles[name]}, $n = {own['n'].iloc[0]}$", loc="left")
-        handles, labels = rows[0, 3].get_legend_handles_labels()
-        guides, guide_labels = rows[0, 0].get_legend_handles_labels()
-        handles += guides[-1:]
-        labels += guide_labels[-1:]
-        if labels:
-            figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+        legend(figure, list(rows.ravel()[::-1]))
     return figure
 
 
@@ -122,7 +117,8 @@ def scatter_figure(scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
 
 
 def _scatter_panel(axes: Any, rows: pd.DataFrame, method: str) -> None:
-    for label, group in rows.groupby("label"):
+    for label in sorted(rows["label"].unique().tolist()):
+        group = rows[rows["label"] == label]
         axes.scatter(
             group["component_1"],
             group["component_2"],

@@ -99,12 +99,12 @@ class Outcome(NamedTuple):
 
 
 class Member(NamedTuple):
-    """One randomized fit at one m, measured."""
+    """One randomized fit at one m, measured; the scores are there if they can be shown."""
 
     m: int
     errors: Record
     merits: list[Record]
-    components: npt.NDArray[np.floating[Any]]
+    scores: npt.NDArray[np.floating[Any]] | None
 
 
 def compare(comparison: Comparison, data: Prepared) -> Outcome:
@@ -119,7 +119,7 @@ def compare(comparison: Comparison, data: Prepared) -> Outcome:
             errors.append(fit | member.errors)
             merits += [fit | merit for merit in member.merits]
             if repeat == 0 and member.m == max(comparison.sizes):
-                scores += problem.shown(name, member.m, member.components)
+                scores += problem.shown(name, member.m, member.scores)
     labels = {
         "experiment": comparison.name,
         "dataset": data.name,
@@ -127,8 +127,14 @@ def compare(comparison: Comparison, data: Prepared) -> Outcome:
     }
     sizes = {"n": comparison.rows, "components": comparison.components}
     return Outcome(
-        _labelled(errors, labels | sizes), _labelled(merits, labels), _labelled(scores, labels)
+        labelled(errors, labels | sizes), labelled(merits, labels), labelled(scores, labels)
     )
+
+
+def labelled(records: list[Record], labels: Record) -> pd.DataFrame:
+    """Make a frame of records, each with the same labels in front."""
+    frame = pd.DataFrame(records)
+    return frame.assign(**labels)[[*labels, *frame.columns]]
 
 
 def joined(outcomes: Sequence[Outcome]) -> Outcome:
@@ -195,8 +201,8 @@ class _Problem(ABC):
     def members(self, name: str, seed: int) -> Iterator[Member]:
         """Fit with one draw of a map and measure at every m."""
 
-    def shown(self, name: str, m: int, components: Any) -> list[Record]:
-        """Return the scores to plot; none by default."""
+    def shown(self, name: str, m: int, scores: Any) -> list[Record]:
+        """Return what a plot shows of the scores; nothing by default."""
         return []
 
 
@@ -245,11 +251,11 @@ class _PcaProblem(_Problem):
             }
             yield Member(m, errors, self._accuracies(scores), scores)
 
-    def shown(self, name: str, m: int, components: Any) -> list[Record]:
+    def shown(self, name: str, m: int, scores: Any) -> list[Record]:
         """Return the first components, turned by their signs towards the exact ones."""
         exact = self.exact.scores[:, :SHOWN_COMPONENTS]
-        signs = np.sign(np.einsum("ij,ij->j", components[:, :SHOWN_COMPONENTS], exact))
-        first = components[:SHOWN_ROWS, :SHOWN_COMPONENTS] * signs
+        signs = np.sign(np.einsum("ij,ij->j", scores[:, :SHOWN_COMPONENTS], exact))
+        first = scores[:SHOWN_ROWS, :SHOWN_COMPONENTS] * signs
         return [
             {"method": name, "m": m, "label": label, "component_1": one, "component_2": two}
             for label, (one, two) in zip(self.labels.tolist(), first.tolist(), strict=False)
@@ -326,7 +332,7 @@ class _CcaProblem(_Problem):
                     for each, K, norm in zip(z, self.kernels, self.norms, strict=True)
                 ),
             }
-            yield Member(m, errors, [self._merit(member)], member.correlations_)
+            yield Member(m, errors, [self._merit(member)], None)
 
     def _unfitted(self, name: str, m: int, seed: int) -> RCCA:
         maps = tuple(kernel_map(name, m, gamma) for gamma in self.gammas)
@@ -346,8 +352,3 @@ class _CcaProblem(_Problem):
 
 
 _PROBLEMS: dict[str, type[_Problem]] = {"pca": _PcaProblem, "cca": _CcaProblem}
-
-
-def _labelled(records: list[Record], labels: Record) -> pd.DataFrame:
-    frame = pd.DataFrame(records)
-    return frame.assign(**labels)[[*labels, *frame.columns]]

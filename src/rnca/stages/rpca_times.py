@@ -14,7 +14,15 @@ from rnca.datasets.prepared import Prepared
 from rnca.exact import kernel_cca, kernel_pca
 from rnca.pca import RPCA
 from rnca.seeding import derived_seed
-from rnca.stages.rpca import MAPS, Rows, kernel_map, kernel_width, matched_reg, table
+from rnca.stages.rpca import (
+    MAPS,
+    Rows,
+    kernel_map,
+    kernel_width,
+    labelled,
+    matched_reg,
+    table,
+)
 
 
 @dataclass(frozen=True)
@@ -119,8 +127,7 @@ def race(timing: Timing, data: Prepared, threads: int) -> pd.DataFrame:
         "analysis": timing.analysis,
         "threads": threads,
     }
-    frame = pd.DataFrame(records).astype({"m": "Int64"})
-    return frame.assign(**labels)[[*labels, *frame.columns]]
+    return labelled(records, labels).astype({"m": "Int64"})
 
 
 def _views(timing: Timing, data: Prepared) -> list[Rows]:
@@ -143,7 +150,7 @@ def _pca_methods(timing: Timing, gammas: list[float]) -> Iterator[_Method]:
 
     def randomly(feature_map: Any) -> Callable[..., Any]:
         model = RPCA(k, feature_map=feature_map, accumulation="float64", random_state=seed)
-        return model.fit_transform
+        return lambda x: model.fit_transform(x)
 
     yield _Method("exact", None, timing.exact, exactly("dense"))
     if timing.leading:
