@@ -28,6 +28,17 @@ _VALUES = {"pca": "error of the eigenvalues", "cca": "error of the correlations"
 _MERITS = {"pca": "accuracy of {k} components", "cca": "test correlation, sum of {k}"}
 
 
+def _panels(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, Any]:
+    """Make a figure of rows of panels of a size in inches; without any it is blank."""
+    shape = max(rows, 1), max(columns, 1)
+    figure = Figure(figsize=(size[0] * shape[1], size[1] * shape[0]), layout="constrained")
+    panels = figure.subplots(*shape, squeeze=False)
+    if not rows * columns:
+        for axes in panels.ravel():
+            axes.set_axis_off()
+    return figure, panels
+
+
 def agreement_figure(
     errors: pd.DataFrame, merits: pd.DataFrame, analysis: str, titles: Mapping[str, str]
 ) -> Figure:
@@ -44,8 +55,7 @@ def agreement_figure(
     merit = merits_summary(merits[merits["analysis"] == analysis])
     names = list(dict.fromkeys(summary["experiment"]))
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(11, 2.6 * max(len(names), 1) + 0.5), layout="constrained")
-        rows = figure.subplots(max(len(names), 1), 4, squeeze=False)
+        figure, rows = _panels(len(names), 4, (2.75, 2.7))
         for row, name in zip(rows, names, strict=False):
             own = summary[summary["experiment"] == name]
             _error_panel(row[0], own, "value_error", _VALUES[analysis])
@@ -106,8 +116,7 @@ def scatter_figure(scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """First two principal components by class, one row per experiment and a panel per method."""
     names = list(dict.fromkeys(scores["experiment"]))
     with matplotlib.rc_context({**STYLE, "axes.grid": False}):
-        figure = Figure(figsize=(11, 2.9 * max(len(names), 1)), layout="constrained")
-        rows = figure.subplots(max(len(names), 1), 4, squeeze=False)
+        figure, rows = _panels(len(names), 4, (2.75, 2.9))
         for row, name in zip(rows, names, strict=False):
             own = scores[scores["experiment"] == name]
             for axes, method in zip(row, ("linear", "exact", "fourier", "nystroem"), strict=True):
@@ -138,9 +147,8 @@ def times_figure(times: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """Wall time against n, one panel per experiment and analysis, with the fitted power laws."""
     keys = list(dict.fromkeys(zip(times["experiment"], times["analysis"], strict=True)))
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(5.2 * max(len(keys), 1), 5.0), layout="constrained")
-        panels = figure.subplots(1, max(len(keys), 1), squeeze=False)[0]
-        for axes, (experiment, analysis) in zip(panels, keys, strict=False):
+        figure, rows = _panels(1, len(keys), (5.2, 5.0))
+        for axes, (experiment, analysis) in zip(rows[0], keys, strict=False):
             own = times[(times["experiment"] == experiment) & (times["analysis"] == analysis)]
             _times_panel(axes, own, analysis)
             threads = own["threads"].iloc[0]
