@@ -4,10 +4,12 @@ from typing import Any
 
 from plan.data import DataPlan
 from plan.rcca import RccaPlan
+from plan.rpca import RpcaPlan
 from plan.stage import Stage
 
 # In the order of the paper, which is that of the summary.
 STAGES: dict[str, type[Stage]] = {
+    "rpca": RpcaPlan,
     "rcca": RccaPlan,
 }
 
