@@ -8,7 +8,15 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from rnca.features import FeatureMap, FourierFeatures, LinearFeatures, NystroemFeatures
+from rnca.features import (
+    FastfoodFeatures,
+    FeatureMap,
+    FourierFeatures,
+    LinearFeatures,
+    NystroemFeatures,
+    OrthogonalFeatures,
+    QuasiMonteCarloFeatures,
+)
 from rnca.moments import Moments
 from rnca.rows import FloatArray, View, check_at_least_two_rows, grid
 from rnca.seeding import seeds
@@ -20,6 +28,9 @@ _MAPS: dict[str, type[FeatureMap]] = {
     "fourier": FourierFeatures,
     "nystroem": NystroemFeatures,
     "linear": LinearFeatures,
+    "orthogonal": OrthogonalFeatures,
+    "fastfood": FastfoodFeatures,
+    "qmc": QuasiMonteCarloFeatures,
 }
 
 
