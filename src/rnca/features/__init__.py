@@ -11,7 +11,18 @@ from rnca.features.linear import LinearFeatures
 from rnca.features.nystroem import NystroemFeatures
 from rnca.features.width import median_gamma
 
+FEATURE_MAPS: dict[str, type[FeatureMap]] = {
+    "fourier": FourierFeatures,
+    "nystroem": NystroemFeatures,
+    "linear": LinearFeatures,
+    "orthogonal": OrthogonalFeatures,
+    "fastfood": FastfoodFeatures,
+    "qmc": QuasiMonteCarloFeatures,
+}
+"""The maps by the names that RPCA and RCCA know them by."""
+
 __all__ = [
+    "FEATURE_MAPS",
     "FastfoodFeatures",
     "FeatureMap",
     "FourierFeatures",

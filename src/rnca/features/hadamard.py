@@ -8,6 +8,9 @@ memory. No library was found that serves: scikit-learn-extra has no maintainer a
 with numpy 2, pyfwht has no float32 on the CPU and is under the GPL, others need torch.
 """
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 import scipy.linalg
 
@@ -39,11 +42,16 @@ def hadamard_transform(
     for exponent in _exponents(order.bit_length() - 1):
         size = 1 << exponent
         shape = left, size, order // (left * size) * n
-        H = scipy.linalg.hadamard(size, dtype=x.dtype)
-        np.matmul(H, source.reshape(shape), out=target.reshape(shape))
+        np.matmul(_factor(size, x.dtype), source.reshape(shape), out=target.reshape(shape))
         source, target, other = target, other, target
         left *= size
     return source, target
+
+
+@cache
+def _factor(order: int, dtype: np.dtype[Any]) -> FloatArray:
+    H: FloatArray = scipy.linalg.hadamard(order, dtype=dtype)
+    return H
 
 
 def _exponents(p: int) -> list[int]:
