@@ -1,13 +1,13 @@
 """Tables of the maps stage: kernel error and correlation, seconds, and numbers kept."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from os import PathLike
 from typing import Any
 
 import pandas as pd
 
 from rnca.files import replacing
-from rnca.reporting.published import METHODS, comparable
+from rnca.reporting.tables import markdown_table, plus_minus
 
 NAMES = {
     "fourier": "Fourier",
@@ -63,29 +63,6 @@ def score_summary(scores: pd.DataFrame) -> pd.DataFrame:
         gain_sd=("gain", "std"),
     )
     return summary.reset_index()
-
-
-def with_paper(
-    summary: pd.DataFrame, published: pd.DataFrame, experiments: Collection[str]
-) -> pd.DataFrame:
-    """Add the column ``paper``: the test sum of the paper's Table 1, where it has one.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        Of `score_summary`.
-    published : DataFrame
-        ``resources/paper/table1_rcca.csv``.
-    experiments : collection of str
-        Those that follow the paper's protocol.
-    """
-    values = []
-    for row in summary.to_dict("records"):
-        found = comparable(published, row, experiments)
-        method = METHODS.get(str(row["feature_map"]))
-        found = found[(found["method"] == method) & (found["m"] == row["m"])]
-        values.append(float(found["test_corr"].iloc[0]) if len(found) else None)
-    return summary.assign(paper=pd.Series(values, summary.index, dtype=float))
 
 
 def speed_summary(times: pd.DataFrame) -> pd.DataFrame:
@@ -148,28 +125,44 @@ def write_score_table(
 
 def _score_block(title: str, rows: pd.DataFrame) -> str:
     first = rows.iloc[0]
-    error = f"relative error of the kernel matrix of {first['n_kernel']} rows"
-    sums = (
-        f"sum of the {first['components']} largest correlations on {first['n_test']} test rows, "
-        f"from {first['n_train']} training rows"
-    )
-    count = "1 repeat" if first["repeats"] == 1 else f"{first['repeats']} repeats"
+    repeats = "1 repeat" if first["repeats"] == 1 else f"{first['repeats']} repeats"
     return "\n".join(
         [
-            f"**{title}**: {error}",
+            f"**{title}**: relative error of the kernel matrix of {first['n_kernel']} rows",
             "",
-            _by_m(rows, "map", lambda row: _spread(row, "kernel_error", 3)),
-            f"**{title}**: {sums} ({count})",
+            *_by_m(rows, "kernel_error", ".3f"),
             "",
-            _by_m(rows, "map", lambda row: _spread(row, "test", 2)),
+            f"**{title}**: sum of the {first['components']} largest correlations on "
+            f"{first['n_test']} test rows, from {first['n_train']} training rows ({repeats})",
+            "",
+            *_by_m(rows, "test", ".2f"),
+            "",
         ]
     )
+
+
+def _by_m(rows: pd.DataFrame, what: str, form: str) -> list[str]:
+    header = ["map", *(f"m = {m}" for m in sorted(rows["m"].unique()))]
+    lines = []
+    for feature_map, group in rows.groupby("feature_map", observed=True):
+        values = group.sort_values("m").to_dict("records")
+        cells = [plus_minus(row[f"{what}_mean"], row[f"{what}_sd"], form) for row in values]
+        lines.append([NAMES[str(feature_map)], *cells])
+    return markdown_table(header, lines)
 
 
 def write_speed_table(
     path: str | PathLike[str], speeds: pd.DataFrame, titles: Mapping[str, str]
 ) -> None:
-    """Write the seconds at the largest m as Markdown, one line per map, one column per d."""
+    """Write the times at the largest m as Markdown, one line per map, one column per d.
+
+    Parameters
+    ----------
+    path : path
+    speeds : DataFrame
+        Of `speed_summary`.
+    titles : mapping of experiment to title
+    """
     blocks = []
     for name, title in titles.items():
         rows = speeds[speeds["experiment"] == name]
@@ -179,42 +172,46 @@ def write_speed_table(
 
 
 def _speed_block(title: str, rows: pd.DataFrame) -> str:
-    dimensions = sorted(rows["d"].unique())
-    lines = [
-        f"**{title}**: µs of processor time a row for {rows['m'].iloc[0]} features, times as fast "
-        "as Fourier features, seconds to draw the map",
-        "",
-        _header("map", [f"d = {d}" for d in dimensions]),
-    ]
+    header = ["map", *(f"d = {d}" for d in sorted(rows["d"].unique()))]
+    lines = []
     for feature_map, group in rows.groupby("feature_map", observed=True):
         cells = [
             f"{row['microseconds']:.0f}, × {row['speedup']:.1f}, {row['draw_seconds']:.2f} s"
             for row in group.sort_values("d").to_dict("records")
         ]
-        lines.append(_line(NAMES[str(feature_map)], cells))
-    return "\n".join(lines) + "\n"
+        lines.append([NAMES[str(feature_map)], *cells])
+    what = (
+        f"µs of processor time a row for {rows['m'].iloc[0]} features, times as fast as Fourier "
+        "features, seconds to draw the map"
+    )
+    return "\n".join([f"**{title}**: {what}", "", *markdown_table(header, lines), ""])
 
 
 def write_size_table(path: str | PathLike[str], sizes: pd.DataFrame) -> None:
-    """Write the numbers kept as Markdown, one line per model, one column per m."""
+    """Write the numbers kept as Markdown, one line per model, one column per m.
+
+    Parameters
+    ----------
+    path : path
+    sizes : DataFrame
+        Of `rnca.stages.maps_sizes.model_sizes`.
+    """
     blocks = []
     for dataset, rows in sizes.groupby("dataset", sort=False):
-        columns = sorted(int(m) for m in rows["m"].dropna().unique())
-        lines = [
-            f"**{str(dataset).upper()}**: numbers kept for both views (deep CCA's over them)",
-            "",
-            _header("model", [f"m = {m}" for m in columns]),
-        ]
-        for key, label in MODELS.items():
-            numbers = kept(rows, *key)
-            if key[0] == "dcca":
-                cells = [f"{numbers['numbers'].iloc[0]:,}"] * len(columns)
-            else:
-                found = numbers.set_index("m").loc[columns].to_dict("records")
-                cells = [f"{row['numbers']:,} (× {row['ratio']:.3g})" for row in found]
-            lines.append(_line(label, cells))
-        blocks.append("\n".join(lines) + "\n")
+        columns = sorted(rows["m"].dropna().unique())
+        header = ["model", *(f"m = {m:.0f}" for m in columns)]
+        lines = [[label, *_size_cells(rows, key, len(columns))] for key, label in MODELS.items()]
+        what = f"**{str(dataset).upper()}**: numbers kept for both views (deep CCA's over them)"
+        blocks.append("\n".join([what, "", *markdown_table(header, lines), ""]))
     _write(path, blocks)
+
+
+def _size_cells(rows: pd.DataFrame, key: Any, columns: int) -> list[str]:
+    found = kept(rows, *key)
+    if found["m"].isna().all():
+        return [f"{found['numbers'].iloc[0]:,}"] * columns
+    records = found.sort_values("m").to_dict("records")
+    return [f"{row['numbers']:,} (× {row['ratio']:.3g})" for row in records]
 
 
 def kept(sizes: pd.DataFrame, model: str, feature_map: str | None, keeps: str) -> pd.DataFrame:
@@ -229,28 +226,6 @@ def _ordered(frame: pd.DataFrame) -> pd.DataFrame:
         experiment=pd.Categorical(frame["experiment"], frame["experiment"].unique()),
         feature_map=pd.Categorical(frame["feature_map"], list(NAMES)),
     )
-
-
-def _by_m(rows: pd.DataFrame, what: str, cell: Any) -> str:
-    columns = sorted(rows["m"].unique())
-    lines = [_header(what, [f"m = {m}" for m in columns])]
-    for feature_map, group in rows.groupby("feature_map", observed=True):
-        ordered = group.sort_values("m").to_dict("records")
-        lines.append(_line(NAMES[str(feature_map)], [cell(row) for row in ordered]))
-    return "\n".join(lines) + "\n"
-
-
-def _spread(row: Any, what: str, digits: int) -> str:
-    mean, deviation = (f"{row[f'{what}_{each}']:.{digits}f}" for each in ("mean", "sd"))
-    return mean if pd.isna(row[f"{what}_sd"]) else f"{mean} ± {deviation}"
-
-
-def _header(first: str, columns: list[str]) -> str:
-    return _line(first, columns) + "\n|---|" + "---:|" * len(columns)
-
-
-def _line(first: str, cells: list[str]) -> str:
-    return f"| {first} | {' | '.join(cells)} |"
 
 
 def _write(path: str | PathLike[str], blocks: list[str]) -> None:

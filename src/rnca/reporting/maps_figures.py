@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
 
-from rnca.reporting.figures import LOOK, STYLE
+from rnca.reporting.figures import LOOK, STYLE, legend, wrapped
 from rnca.reporting.maps import NAMES, kept
 
 LOOKS: dict[str, dict[str, Any]] = {
@@ -36,7 +36,7 @@ def score_figure(summary: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     Parameters
     ----------
     summary : DataFrame
-        Of `rnca.reporting.maps.score_summary`, with the column ``paper``.
+        Of `rnca.reporting.maps.score_summary`, beside the published numbers.
     titles : mapping of experiment to title
     """
     names = list(dict.fromkeys(summary["experiment"]))
@@ -53,9 +53,9 @@ def score_figure(summary: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
             right.set_xscale("log")
             right.set_ylabel(f"sum of {rows['components'].iloc[0]} test correlations")
             for axes in (left, right):
-                axes.set_title(titles[name])
+                axes.set_title(wrapped(titles[name]))
                 _ticks(axes, rows["m"], "number of random features $m$")
-        _legend(figure, [axes for row in panels for axes in row])
+        legend(figure, [axes for row in panels for axes in row])
     return figure
 
 
@@ -79,13 +79,13 @@ def speed_figure(speeds: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
                 label = NAMES[str(feature_map)]
                 left.plot(group["d"], group["microseconds"], label=label, **look)
             left.set(xscale="log", yscale="log", ylabel="processor time of a row (µs)")
-            left.set_title(f"$m = {largest}$ features" + (f", {titles[name]}" * (len(names) > 1)))
+            left.set_title(f"$m = {largest}$ features")
             _advantage(right, rows)
             right.set(xscale="log", ylabel="times as fast as Fourier features")
             right.set_title("advantage of Fastfood")
             for axes in (left, right):
                 _ticks(axes, rows["d"], "number of columns $d$")
-        _legend(figure, [row[0] for row in panels])
+        legend(figure, [row[0] for row in panels])
     return figure
 
 
@@ -110,7 +110,7 @@ def size_figure(sizes: pd.DataFrame) -> Figure:
                     axes.plot(found["m"], found["numbers"], label=label, **look)
             axes.set(yscale="log", ylabel="numbers kept for both views", title=name.upper())
             _ticks(axes, rows["m"].dropna().astype(int), "number of random features $m_x = m_y$")
-        _legend(figure, panels[0])
+        legend(figure, panels[0])
     return figure
 
 
@@ -136,16 +136,15 @@ def _guide(axes: Any, rows: pd.DataFrame) -> None:
     if len(fourier) > 1:
         start = 0.7 * fourier["kernel_error_mean"].iloc[0]
         line = start * (fourier["m"] / fourier["m"].iloc[0]) ** -0.5
-        axes.plot(
-            fourier["m"], line, color="#999999", linewidth=1, linestyle=":", label="$m^{-1/2}$"
-        )
+        look = {"color": "#999999", "linewidth": 1, "linestyle": ":", "label": "$m^{-1/2}$"}
+        axes.errorbar(fourier["m"], line, **look)  # as all others, for their order in the legend
 
 
 def _paper_points(axes: Any, rows: pd.DataFrame) -> None:
     for feature_map, group in rows.dropna(subset="paper").groupby("feature_map", observed=True):
         look = {**LOOKS[str(feature_map)], "markerfacecolor": "white", "linestyle": "none"}
         label = f"{NAMES[str(feature_map)]} (paper)"
-        axes.plot(group["m"], group["paper"], label=label, zorder=3, **look)
+        axes.errorbar(group["m"], group["paper"], label=label, zorder=3, **look)
 
 
 def _advantage(axes: Any, rows: pd.DataFrame) -> None:
@@ -166,15 +165,3 @@ def _ticks(axes: Any, values: pd.Series, label: str) -> None:
     axes.xaxis.set_major_locator(FixedLocator(sorted(values.unique())))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(ScalarFormatter())
-
-
-def _legend(figure: Figure, panels: Any) -> None:
-    found: dict[str, Any] = {}
-    for axes in panels:
-        handles, labels = axes.get_legend_handles_labels()
-        found |= dict(zip(labels, handles, strict=True))
-    maps = [label for label in NAMES.values() if label in found]
-    labels = maps + [label for label in found if label not in maps]
-    if labels:
-        handles = [found[label] for label in labels]
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4))
