@@ -136,7 +136,8 @@ def _comparison_mem_mb(experiment: dict[str, Any]) -> int:
 
 def _timing_mem_mb(experiment: dict[str, Any]) -> int:
     """Foresee the memory of timing: rows, features, and the matrices of the maps."""
-    d, m = max(experiment["dimensions"]), max(experiment["timed_features"])
+    d: int = max(experiment["dimensions"])
+    m: int = max(experiment["timed_features"])
     rows: int = experiment["timed_rows"]
     drawn = (4 * 4 + 4 * 8) * m * d  # four maps in float32, one with its copies in float64
     return 300 + ceil((4 * (max(rows, m) * d + 4 * rows * m) + drawn) / 1e6)
