@@ -3,6 +3,7 @@
 from typing import Any
 
 from plan.data import DataPlan
+from plan.maps import MapsPlan
 from plan.rcca import RccaPlan
 from plan.rpca import RpcaPlan
 from plan.stage import Stage
@@ -11,6 +12,7 @@ from plan.stage import Stage
 STAGES: dict[str, type[Stage]] = {
     "rpca": RpcaPlan,
     "rcca": RccaPlan,
+    "maps": MapsPlan,
 }
 
 
