@@ -14,7 +14,6 @@ import shutil
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import numpy  # noqa: F401  (threadpoolctl sees only libraries that are loaded)
 import psutil
@@ -24,13 +23,12 @@ from snakemake.utils import available_cpu_count
 from threadpoolctl import threadpool_info
 
 import settings
-from plan import PREPARED, Plan, training_rows
+from plan import Plan
+from plan.data import PREPARED
 from rnca.datasets.catalogue import CATALOGUE, availability
 from rnca.datasets.fetch import default_cache
 
 GIB = 2**30
-# What the covariance pass of a fit, 4·n·m² operations, was measured to do a second on one core.
-OPERATIONS_A_SECOND = 33e9
 
 
 def main() -> int:
@@ -60,7 +58,7 @@ def main() -> int:
     plan = Plan(config)
     print(f"{'Fits':<12} {describe_memory(plan, memory.total)}")
     print(f"\nDatasets of {file}:")
-    for name in plan.datasets():
+    for name in plan.data.names:
         print(f"{name:<17} {describe_dataset(name, plan)}")
     for name in config["skip"]:
         print(f"{name:<17} left out by `skip`")
@@ -86,29 +84,24 @@ def describe_dataset(name: str, plan: Plan) -> str:
         found, room = "your own", "as large as your files"
     else:
         entry = CATALOGUE[name]
-        found = availability(entry, default_cache(), plan.checksums_of(name))
+        found = availability(entry, default_cache(), plan.data.checksums_of(name))
         room = f"{entry.prepared_mb} MB prepared"
         if entry.source is not None:
             size = entry.source.size
             room = f"{f'{size / 1e6:.0f} MB' if size else 'unknown size'} fetched, {room}"
     if Path(PREPARED, name).is_dir():
         found = "prepared already"
-    return f"{found}; {room}; {describe_time(name, config)}"
+    return f"{found}; {room}; {describe_time(name, plan)}"
 
 
-def describe_time(name: str, config: dict[str, Any]) -> str:
-    """Foresee the minutes of all experiments on a dataset from their operations."""
-    users = [each for each in config["rcca"].values() if each["dataset"] == name]
+def describe_time(name: str, plan: Plan) -> str:
+    """Foresee the minutes of all jobs on a dataset."""
+    users = [stage for stage in plan.stages.values() if name in stage.uses]
     if not users:
         return "no experiment uses it yet"
-    operations = 0.0
-    for each in users:
-        rows = training_rows(each) or 0
-        fits = each["repeats"] * len(set(each["maps"]) - {"linear"})
-        operations += fits * 4 * rows * max(each["features"]) ** 2
-    minutes = operations / OPERATIONS_A_SECOND / available_cpu_count() / 60
-    many = f"{len(users)} experiment{'s' * (len(users) > 1)}"
-    return f"{many}, at least {minutes:.0f} min here" if minutes >= 1 else f"{many}, a minute"
+    stages = f"for {', '.join(stage.name for stage in users)}"
+    minutes = sum(stage.minutes_here(name, available_cpu_count()) for stage in users)
+    return f"{stages}, at least {minutes:.0f} min here" if minutes >= 1 else f"{stages}, a minute"
 
 
 def describe_blas() -> str:

@@ -1,6 +1,7 @@
 """The configuration, checked before anything is planned: one sentence per mistake."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from copy import deepcopy
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,12 @@ from typing import Any
 import jsonschema
 import yaml
 from snakemake.exceptions import WorkflowError
-from snakemake.utils import validate
 
+from plan import STAGES
+from plan.stage import unknown_dataset
 from rnca.datasets.catalogue import CATALOGUE
 
-SCHEMA = Path(__file__).parent / "schemas" / "config.schema.yaml"
+SCHEMAS = Path(__file__).parent / "schemas"
 
 
 def check(config: dict[str, Any]) -> None:
@@ -23,13 +25,43 @@ def check(config: dict[str, Any]) -> None:
     WorkflowError
         Naming every wrong key or value, the rule it breaks, and where the keys are explained.
     """
-    problems = list(_keys_not_text(config)) or list(_breaches(config))
+    schema = read_schema()
+    problems = list(_keys_not_text(config)) or list(_breaches(config, schema))
     if not problems:
-        validate(config, str(SCHEMA))
+        _fill_defaults(config, schema, schema["$defs"])
         problems = list(_inconsistencies(config))
     if problems:
         listed = "\n".join(f"  {problem}" for problem in problems)
         raise WorkflowError(f"The configuration has mistakes:\n{listed}\nKeys: config/README.md")
+
+
+def read_schema() -> dict[str, Any]:
+    """Return the schema of all settings: that of the run, and each stage's under its key."""
+    schema = _read(SCHEMAS / "config.schema.yaml")
+    for stage in STAGES:
+        schema["properties"][stage] = _read(SCHEMAS / f"{stage}.schema.yaml")
+    return schema
+
+
+def _read(path: Path) -> dict[str, Any]:
+    schema: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return schema
+
+
+def _fill_defaults(value: Any, schema: dict[str, Any], definitions: dict[str, Any]) -> None:
+    """Fill in, in place, what valid settings leave to the schema."""
+    if reference := schema.get("$ref"):
+        schema = definitions[reference.removeprefix("#/$defs/")]
+    if not isinstance(value, dict):
+        return
+    properties = schema.get("properties", {})
+    for key, inner in properties.items():
+        if "default" in inner:
+            value.setdefault(key, deepcopy(inner["default"]))
+    for key, part in value.items():
+        _fill_defaults(
+            part, properties.get(key) or schema.get("additionalProperties") or {}, definitions
+        )
 
 
 def _keys_not_text(value: Any, place: str = "") -> Iterator[str]:
@@ -42,9 +74,8 @@ def _keys_not_text(value: Any, place: str = "") -> Iterator[str]:
         yield from _keys_not_text(inner, f"{place}.{key}".strip("."))
 
 
-def _breaches(config: dict[str, Any]) -> Iterator[str]:
+def _breaches(config: dict[str, Any], schema: dict[str, Any]) -> Iterator[str]:
     """Yield what breaks the schema."""
-    schema = yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
     errors = jsonschema.Draft202012Validator(schema).iter_errors(config)
     for error in sorted(errors, key=lambda error: [str(part) for part in error.path]):
         yield _sentence(error)
@@ -78,10 +109,11 @@ def _inconsistencies(config: dict[str, Any]) -> Iterator[str]:
     for key in ("skip", "prepare"):
         for name in config[key]:
             if name not in arrays:
-                yield f"{key}: {_unknown_dataset(name, arrays)}"
+                yield f"{key}: {unknown_dataset(name, arrays)}"
     yield from _needless_checksums(config["checksums"])
-    for name, experiment in config["rcca"].items():
-        yield from _rcca_inconsistencies(f"rcca.{name}", experiment, arrays)
+    for name, stage in STAGES.items():
+        for sentence in stage.inconsistencies(config[name], arrays):
+            yield f"{name}.{sentence}"
 
 
 def _own_arrays(entry: dict[str, Any]) -> set[str]:
@@ -89,10 +121,6 @@ def _own_arrays(entry: dict[str, Any]) -> set[str]:
         return {"x", "y", "groups", "given_split"}
     given = {"groups": "groups", "split": "given_split"}
     return {"x", "y"} | {array for key, array in given.items() if key in entry}
-
-
-def _unknown_dataset(name: str, known: Iterable[str]) -> str:
-    return f"unknown dataset {name!r}; known are {', '.join(known)}"
 
 
 def _needless_checksums(checksums: dict[str, str]) -> Iterator[str]:
@@ -106,25 +134,3 @@ def _needless_checksums(checksums: dict[str, str]) -> Iterator[str]:
     for name in checksums:
         if name not in files:
             yield f"checksums.{name}: only these files lack a published one: {', '.join(files)}"
-
-
-def _rcca_inconsistencies(
-    place: str, experiment: dict[str, Any], arrays: dict[str, set[str]]
-) -> Iterator[str]:
-    dataset = experiment["dataset"]
-    if dataset not in arrays:
-        yield f"{place}.dataset: {_unknown_dataset(dataset, arrays)}"
-        return
-    if not {"x", "y"} <= arrays[dataset]:
-        yield f"{place}.dataset: {dataset!r} does not have two views"
-    sizes = experiment["features"]
-    if sizes != sorted(set(sizes)):
-        yield f"{place}.features: {sizes} must increase"
-    if sizes[0] < experiment["components"]:
-        yield (
-            f"{place}.features: m = {sizes[0]} is less than components = {experiment['components']}"
-        )
-    scheme, needs = experiment["split"]["scheme"], {"groups": "groups"}
-    needs |= {"given": "given_split", "official": "given_split"}
-    if scheme in needs and needs[scheme] not in arrays[dataset]:
-        yield f"{place}.split.scheme: {dataset!r} has no {needs[scheme]} to split by"

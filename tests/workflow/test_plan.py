@@ -4,12 +4,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from plan import MINUTES_BESIDE_THE_PASS, MINUTES_IF_UNKNOWN, Plan, fit_mem_mb
+from plan.rcca import MINUTES_BESIDE_THE_PASS, MINUTES_IF_UNKNOWN, RccaPlan, fit_mem_mb
 
 
 def plan(dataset="mnist", shards=1, **split):
     experiment = {"dataset": dataset, "split": split, "features": [10, 6000], "shards": shards}
-    return Plan({"run": "try", "rcca": {"one": experiment}})
+    return RccaPlan("rcca", {"run": "try", "rcca": {"one": experiment}})
 
 
 FIT = SimpleNamespace(experiment="one")
@@ -17,11 +17,11 @@ FIT = SimpleNamespace(experiment="one")
 
 def test_memory_is_that_of_the_matrices_the_chunks_and_the_libraries():
     assert fit_mem_mb(6000) == 300 + 1152 + 787
-    assert plan().rcca_mem_mb(FIT) == plan().largest_mem_mb() == fit_mem_mb(6000)
+    assert plan().mem_mb(FIT) == plan().largest_mem_mb() == fit_mem_mb(6000)
 
 
 def test_run_without_fits_needs_no_memory_for_them():
-    assert Plan({"run": "try", "rcca": {}}).largest_mem_mb() == 0
+    assert RccaPlan("rcca", {"run": "try", "rcca": {}}).largest_mem_mb() == 0
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,8 @@ def test_run_without_fits_needs_no_memory_for_them():
     ],
 )
 def test_minutes_follow_rows_threads_and_shards(settings, threads, minutes):
-    assert plan(**settings).rcca_minutes(FIT, threads) == MINUTES_BESIDE_THE_PASS + minutes
+    assert plan(**settings).minutes(FIT, threads) == MINUTES_BESIDE_THE_PASS + minutes
 
 
 def test_unknown_rows_get_generous_time():
-    assert plan(dataset="mine").rcca_minutes(FIT, 2) == MINUTES_IF_UNKNOWN
+    assert plan(dataset="mine").minutes(FIT, 2) == MINUTES_IF_UNKNOWN

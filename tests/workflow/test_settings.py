@@ -8,9 +8,10 @@ import yaml
 from snakemake.exceptions import WorkflowError
 
 import settings
+from plan import STAGES
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = yaml.safe_load(settings.SCHEMA.read_text(encoding="utf-8"))
+SCHEMA = settings.read_schema()
 README = (ROOT / "config" / "README.md").read_text(encoding="utf-8")
 SHA = "0" * 64
 
@@ -119,12 +120,22 @@ def documented(heading):
             yield key, yaml.safe_load(cells[1].strip("`"))
 
 
+def stage_sections():
+    """Yield the heading of each stage with the schema of its own keys, or of its experiments'."""
+    for name in STAGES:
+        schema = SCHEMA["properties"][name]
+        yield f"Stage {name}", schema if "properties" in schema else schema["additionalProperties"]
+
+
+TOP_LEVEL = SCHEMA["properties"] | {name: {"default": {}} for name in STAGES}
+
+
 @pytest.mark.parametrize(
     ("heading", "schema"),
     [
-        ("Top level", SCHEMA),
-        ("An experiment", SCHEMA["$defs"]["rcca_experiment"]),
+        ("Top level", SCHEMA | {"properties": TOP_LEVEL}),
         ("Your own data", SCHEMA["$defs"]["own_dataset"]),
+        *stage_sections(),
     ],
 )
 def test_readme_explains_every_key_and_no_other(heading, schema):

@@ -10,7 +10,8 @@ sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 
 import settings
 from code_version import code_of
-from plan import FETCHED, PREPARED, Plan, failure_note
+from plan import Plan
+from plan.data import FETCHED, PREPARED, record
 
 settings.check(config)
 plan = Plan(config)
@@ -29,28 +30,32 @@ def cannot_be_had(dataset):
     """
     if dataset in config["skip"]:
         return True
-    if not plan.is_fetched(dataset) or workflow.dryrun:
+    if not plan.data.is_fetched(dataset) or workflow.dryrun:
         return False
-    record = checkpoints.fetch.get(dataset=dataset).output[0]
-    return json.loads(Path(record).read_text(encoding="utf-8"))["not_run"] is not None
+    fetched = checkpoints.fetch.get(dataset=dataset).output[0]
+    return json.loads(Path(fetched).read_text(encoding="utf-8"))["not_run"] is not None
 
 
-def where_had(files):
+def where_had(stage, files):
     """Make an input function that gives `files` if the experiment's dataset can be had."""
 
     def inputs(wildcards):
-        return [] if cannot_be_had(plan.rcca_dataset(wildcards)) else files(wildcards)
+        return [] if cannot_be_had(stage.dataset(wildcards)) else files(wildcards)
 
     return inputs
 
 
-def why_not_had(wildcards):
-    """Give the record that says why an experiment's dataset could not be fetched, if so."""
-    dataset = plan.rcca_dataset(wildcards)
-    failed = dataset not in config["skip"] and cannot_be_had(dataset)
-    return [f"{FETCHED}/{dataset}.json"] if failed else []
+def why_not_had(stage):
+    """Make an input function that gives the record that says why a dataset could not be had."""
+
+    def inputs(wildcards):
+        dataset = stage.dataset(wildcards)
+        failed = dataset not in config["skip"] and cannot_be_had(dataset)
+        return [record(dataset)] if failed else []
+
+    return inputs
 
 
 def prepared_datasets(wildcards):
     """List the prepared form of every dataset that can be had."""
-    return [f"{PREPARED}/{name}" for name in plan.datasets() if not cannot_be_had(name)]
+    return [f"{PREPARED}/{name}" for name in plan.data.names if not cannot_be_had(name)]

@@ -14,17 +14,17 @@ checkpoint fetch:
     conda:
         "../../environment.yml"
     params:
-        checksums=plan.checksums,
-        last_failure=plan.last_failure,
-        note=lambda wildcards: str(failure_note(wildcards.dataset)),
+        checksums=plan.data.checksums,
+        last_failure=plan.data.last_failure,
+        note=plan.data.failure_note,
     script:
         "../scripts/fetch.py"
 
 
 rule prepare:
     input:
-        record=ancient(plan.fetch_record),
-        own=plan.own_files,
+        record=ancient(plan.data.record),
+        own=plan.data.own_files,
     output:
         directory(f"{PREPARED}/{{dataset}}"),
     log:
@@ -34,8 +34,8 @@ rule prepare:
     conda:
         "../../environment.yml"
     params:
-        entry=plan.own_entry,
-        checksums=plan.checksums,
+        entry=plan.data.own_entry,
+        checksums=plan.data.checksums,
         code=code_of("prepare.py"),
     script:
         "../scripts/prepare.py"
@@ -43,7 +43,7 @@ rule prepare:
 
 rule data_table:
     input:
-        records=plan.fetch_records(plan.datasets()),
+        records=plan.data.all_records(),
         prepared=prepared_datasets,
     output:
         markdown=report(
@@ -68,5 +68,5 @@ rule data_table:
 # For `snakemake data`: every dataset the settings ask for, and nothing else.
 rule data:
     input:
-        plan.fetch_records(plan.datasets()),
+        plan.data.all_records(),
         rules.data_table.output,

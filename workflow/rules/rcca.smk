@@ -4,7 +4,7 @@
 
 rule rcca_shard:
     input:
-        data=plan.rcca_data,
+        data=plan.rcca.prepared,
     output:
         temp(
             f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.shard-{{shard}}.npz"
@@ -17,11 +17,11 @@ rule rcca_shard:
         "../../environment.yml"
     threads: config["threads"]
     resources:
-        mem_mb=plan.rcca_mem_mb,
-        runtime=plan.rcca_minutes,
+        mem_mb=plan.rcca.mem_mb,
+        runtime=plan.rcca.minutes,
     params:
-        experiment=plan.rcca_experiment,
-        shards=plan.rcca_shard_count,
+        experiment=plan.rcca.experiment,
+        shards=plan.rcca.shard_count,
         code=code_of("rcca_shard.py"),
     script:
         "../scripts/rcca_shard.py"
@@ -29,8 +29,8 @@ rule rcca_shard:
 
 rule rcca_path:
     input:
-        data=plan.rcca_data,
-        shards=plan.rcca_shards,
+        data=plan.rcca.prepared,
+        shards=plan.rcca.shards,
     output:
         sums=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.sums.csv",
         components=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.components.csv",
@@ -44,10 +44,10 @@ rule rcca_path:
         "../../environment.yml"
     threads: config["threads"]
     resources:
-        mem_mb=plan.rcca_mem_mb,
-        runtime=plan.rcca_minutes,
+        mem_mb=plan.rcca.mem_mb,
+        runtime=plan.rcca.minutes,
     params:
-        experiment=plan.rcca_experiment,
+        experiment=plan.rcca.experiment,
         code=code_of("rcca_path.py"),
     script:
         "../scripts/rcca_path.py"
@@ -55,8 +55,8 @@ rule rcca_path:
 
 rule rcca_leaks:
     input:
-        data=plan.rcca_data,
-        split=plan.rcca_split,
+        data=plan.rcca.prepared,
+        split=plan.rcca.split,
     output:
         f"{RESULTS}/rcca/{{experiment}}/leaks.csv",
     log:
@@ -74,9 +74,9 @@ rule rcca_leaks:
 # All fits of an experiment in one place, or the reason why there are none.
 rule rcca_gather:
     input:
-        sums=where_had(plan.rcca_sums),
-        leaks=where_had(plan.rcca_leaks),
-        not_had=why_not_had,
+        sums=where_had(plan.rcca, plan.rcca.sums),
+        leaks=where_had(plan.rcca, plan.rcca.leaks),
+        not_had=why_not_had(plan.rcca),
     output:
         sums=f"{RESULTS}/rcca/{{experiment}}.sums.csv",
         leaks=f"{RESULTS}/rcca/{{experiment}}.leaks.csv",
@@ -87,15 +87,15 @@ rule rcca_gather:
     conda:
         "../../environment.yml"
     params:
-        dataset=plan.rcca_dataset,
-        code=code_of("rcca_gather.py"),
+        dataset=plan.rcca.dataset,
+        code=code_of("gather.py"),
     script:
-        "../scripts/rcca_gather.py"
+        "../scripts/gather.py"
 
 
 rule rcca_table:
     input:
-        sums=plan.rcca_gathered("sums"),
+        sums=plan.rcca.gathered("sums"),
         published="resources/paper/table1_rcca.csv",
     output:
         markdown=report(
@@ -112,8 +112,8 @@ rule rcca_table:
     conda:
         "../../environment.yml"
     params:
-        published=plan.rcca_published(),
-        titles=plan.rcca_titles(),
+        published=plan.rcca.published(),
+        titles=plan.rcca.titles(),
         code=code_of("rcca_table.py"),
     script:
         "../scripts/rcca_table.py"
@@ -121,7 +121,7 @@ rule rcca_table:
 
 rule rcca_leaks_table:
     input:
-        leaks=plan.rcca_gathered("leaks"),
+        leaks=plan.rcca.gathered("leaks"),
     output:
         markdown=report(
             f"{RESULTS}/tables/leaks.md",
@@ -137,7 +137,7 @@ rule rcca_leaks_table:
     conda:
         "../../environment.yml"
     params:
-        titles=plan.rcca_titles(),
+        titles=plan.rcca.titles(),
         code=code_of("rcca_leaks_table.py"),
     script:
         "../scripts/rcca_leaks_table.py"
@@ -145,7 +145,7 @@ rule rcca_leaks_table:
 
 rule rcca_figure:
     input:
-        sums=plan.rcca_gathered("sums"),
+        sums=plan.rcca.gathered("sums"),
         published="resources/paper/table1_rcca.csv",
     output:
         report(
@@ -162,8 +162,14 @@ rule rcca_figure:
     conda:
         "../../environment.yml"
     params:
-        published=plan.rcca_published(),
-        titles=plan.rcca_titles(),
+        published=plan.rcca.published(),
+        titles=plan.rcca.titles(),
         code=code_of("rcca_figure.py"),
     script:
         "../scripts/rcca_figure.py"
+
+
+# For `snakemake rcca`: this stage alone.
+rule rcca:
+    input:
+        plan.rcca.outputs(),

@@ -3,9 +3,9 @@
 
 rule summary:
     input:
-        tables=[f"{RESULTS}/tables/rcca.md"],
-        outcomes=plan.rcca_gathered("sums"),
-        leaks=f"{RESULTS}/tables/leaks.csv",
+        tables=plan.tables(),
+        outcomes=list(plan.outcomes()),
+        leaks=plan.rcca.leaks_table(),
     output:
         f"{RESULTS}/summary.txt",
     log:
@@ -15,7 +15,8 @@ rule summary:
     conda:
         "../../environment.yml"
     params:
-        titles=plan.rcca_titles(),
+        outcomes=plan.outcomes(),
+        titles=plan.rcca.titles(),
         code=code_of("summary.py"),
     script:
         "../scripts/summary.py"

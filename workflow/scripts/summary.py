@@ -10,12 +10,15 @@ from rnca.reporting.leaks import leak_lines
 from rnca.reporting.outcomes import read_outcomes
 
 with job(snakemake):
-    titles = snakemake.params.titles
-    tables = [Path(table).read_text(encoding="utf-8") for table in snakemake.input.tables]
-    _, reasons = read_outcomes(snakemake.input.outcomes, [])
-    not_run = [f"{titles[name]}: {reason}" for name, reason in reasons.items()]
-    lines = [*tables, "Not run:", *(f"  {line}" for line in not_run or ["nothing; all was run"])]
-    if leaks := leak_lines(pd.read_csv(snakemake.input.leaks), titles):
-        lines += ["Leaks:", *(f"  {line}" for line in leaks)]
+    lines = [Path(table).read_text(encoding="utf-8") for table in snakemake.input.tables]
+    lines.append("Not run:")
+    not_run = []
+    for file, title in snakemake.params.outcomes.items():
+        _, reasons = read_outcomes([file], [])
+        not_run += [f"  {title}: {reason}" for reason in reasons.values()]
+    lines += not_run or ["  nothing; all was run"]
+    for leaks in snakemake.input.get("leaks", []):
+        if telling := leak_lines(pd.read_csv(leaks), snakemake.params.titles):
+            lines += ["Leaks:", *(f"  {line}" for line in telling)]
     with replacing(snakemake.output[0]) as partial:
         partial.write_text("\n".join(lines) + "\n", encoding="utf-8")

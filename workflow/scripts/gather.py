@@ -1,4 +1,4 @@
-"""Put the fits and the leak audit of an experiment together, or the reason why there are none."""
+"""Put the CSVs of an experiment together by kind, or the reason why there are none."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ with job(snakemake):
         "experiment": snakemake.wildcards.experiment,
         "dataset": snakemake.params.dataset,
     }
-    for what in ("sums", "leaks"):
+    for what, output in snakemake.output.items():
         if inputs := snakemake.input.get(what):
             outcome = gather([inputs] if isinstance(inputs, str) else inputs, labels)
         elif record := snakemake.input.get("not_had"):
@@ -21,4 +21,4 @@ with job(snakemake):
             outcome = not_run(reason, labels)
         else:
             outcome = not_run("left out by `skip` in the configuration", labels)
-        write_csv(snakemake.output[what], outcome, labels)
+        write_csv(output, outcome, labels)

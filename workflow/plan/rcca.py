@@ -1,0 +1,161 @@
+"""Stage rcca: its files, and the memory and time of its fits."""
+
+from collections.abc import Iterator
+from math import ceil
+from typing import Any
+
+from plan.stage import Arrays, Experiments
+
+# Of the source's own split, which no setting tells: to foresee how long an experiment takes.
+TRAINING_ROWS = {"mnist": 60_000, "xrmb": 30_000, "xrmb-full": 1_429_236, "mocha": 30_000}
+# Less than any core of today does in the covariance pass of a fit, 4·n·m² operations.
+CAUTIOUS_OPERATIONS_A_SECOND = 20e9
+# What it was measured to do a second on one core.
+OPERATIONS_A_SECOND = 33e9
+# For reading, drawing, solving and scoring; and for a pass over an unknown number of rows.
+MINUTES_BESIDE_THE_PASS = 15
+MINUTES_IF_UNKNOWN = 12 * 60
+
+
+class RccaPlan(Experiments):
+    """The fits of Table 1."""
+
+    def outputs(self) -> list[str]:
+        """List the tables and the figure."""
+        if not self.settings:
+            return []
+        return [
+            *self.tables(),
+            f"{self.results}/tables/leaks.md",
+            f"{self.results}/figures/rcca.svg",
+        ]
+
+    def tables(self) -> list[str]:
+        """List the table of correlations."""
+        return [f"{self.results}/tables/rcca.md"] if self.settings else []
+
+    def outcomes(self) -> dict[str, str]:
+        """Return the gathered sums of each experiment."""
+        return dict(zip(self.gathered("sums"), self.titles().values(), strict=True))
+
+    def published(self) -> list[str]:
+        """List the experiments that follow the paper's protocol."""
+        return [name for name, experiment in self.settings.items() if experiment["published"]]
+
+    def sums(self, wildcards: Any) -> list[str]:
+        """List the CSVs of all fits of an experiment."""
+        experiment = self.of(wildcards)
+        return [
+            f"{self.results}/rcca/{wildcards.experiment}/{feature_map}-{repeat}.sums.csv"
+            for feature_map in experiment["maps"]
+            for repeat in range(experiment["repeats"])
+        ]
+
+    def leaks(self, wildcards: Any) -> str:
+        """Return the leak audit of an experiment."""
+        return f"{self.results}/rcca/{wildcards.experiment}/leaks.csv"
+
+    def leaks_table(self) -> list[str]:
+        """List the leak audit of all experiments; none if there are no experiments."""
+        return [f"{self.results}/tables/leaks.csv"] if self.settings else []
+
+    def split(self, wildcards: Any) -> str:
+        """Return the rows of an experiment's first repeat, which all its maps share."""
+        first = self.of(wildcards)["maps"][0]
+        return f"{self.results}/rcca/{wildcards.experiment}/{first}-0.split.npz"
+
+    def shard_count(self, wildcards: Any) -> int:
+        """Return into how many jobs the pass of a fit is split."""
+        return int(self.of(wildcards)["shards"])
+
+    def shards(self, wildcards: Any) -> list[str]:
+        """List the shards to merge; none if the fit makes its pass itself."""
+        count = self.shard_count(wildcards)
+        fit = f"{wildcards.feature_map}-{wildcards.repeat}"
+        stem = f"{self.results}/rcca/{wildcards.experiment}/{fit}"
+        return [f"{stem}.shard-{shard}.npz" for shard in range(count)] if count > 1 else []
+
+    def mem_mb(self, wildcards: Any) -> int:
+        """Return the memory a fit may take, in millions of bytes."""
+        return fit_mem_mb(max(self.of(wildcards)["features"]))
+
+    def largest_mem_mb(self) -> int:
+        """Return the memory that the largest fit may take; 0 if there is none."""
+        sizes = [max(each["features"]) for each in self.settings.values()]
+        return fit_mem_mb(max(sizes)) if sizes else 0
+
+    def minutes(self, wildcards: Any, threads: int) -> int:
+        """Return the minutes a fit that makes its own pass, or one shard of it, may take."""
+        experiment = self.of(wildcards)
+        rows = training_rows(experiment)
+        if rows is None:
+            return MINUTES_IF_UNKNOWN
+        operations: float = 4 * rows / experiment["shards"] * max(experiment["features"]) ** 2
+        seconds = operations / (CAUTIOUS_OPERATIONS_A_SECOND * threads)
+        return MINUTES_BESIDE_THE_PASS + ceil(seconds / 60)
+
+    def minutes_here(self, dataset: str, cores: int) -> float:
+        """Foresee the minutes of all experiments on a dataset from their operations."""
+        operations = 0.0
+        for each in self.settings.values():
+            if each["dataset"] == dataset:
+                fits = each["repeats"] * len(set(each["maps"]) - {"linear"})
+                rows = training_rows(each) or 0
+                operations += fits * 4 * rows * max(each["features"]) ** 2
+        return operations / OPERATIONS_A_SECOND / cores / 60
+
+    def experiment(self, wildcards: Any) -> dict[str, Any]:
+        """Return a fit's own settings: changing another experiment reruns nothing here."""
+        experiment = self.of(wildcards)
+        return {
+            "name": str(wildcards.experiment),
+            "split": dict(experiment["split"]),
+            "standardise": experiment["standardise"],
+            "components": experiment["components"],
+            "sizes": list(experiment["features"]),
+            "reg": experiment["reg"],
+            "feature_map": str(wildcards.feature_map),
+            "repeat": int(wildcards.repeat),
+            "seed": self.config["seed"],
+        }
+
+    @classmethod
+    def inconsistencies(cls, settings: dict[str, Any], arrays: Arrays) -> Iterator[str]:
+        """Yield what is wrong with an experiment's dataset, sizes or split."""
+        yield from super().inconsistencies(settings, arrays)
+        for name, experiment in settings.items():
+            if experiment["dataset"] in arrays:
+                yield from _inconsistencies(name, experiment, arrays[experiment["dataset"]])
+
+
+def _inconsistencies(name: str, experiment: dict[str, Any], arrays: Any) -> Iterator[str]:
+    dataset = experiment["dataset"]
+    if not {"x", "y"} <= set(arrays):
+        yield f"{name}.dataset: {dataset!r} does not have two views"
+    sizes = experiment["features"]
+    if sizes != sorted(set(sizes)):
+        yield f"{name}.features: {sizes} must increase"
+    if sizes[0] < experiment["components"]:
+        yield (
+            f"{name}.features: m = {sizes[0]} is less than components = {experiment['components']}"
+        )
+    scheme, needs = experiment["split"]["scheme"], {"groups": "groups"}
+    needs |= {"given": "given_split", "official": "given_split"}
+    if scheme in needs and needs[scheme] not in arrays:
+        yield f"{name}.split.scheme: {dataset!r} has no {needs[scheme]} to split by"
+
+
+def fit_mem_mb(features: int) -> int:
+    """Foresee the memory of a fit of two views, in millions of bytes.
+
+    That is four m × m matrices of float64, four buffers of a chunk for each view, and what Python
+    and its libraries take.
+    """
+    matrices = 4 * 8 * features**2
+    chunks = 2 * 4 * 8 * 2048 * features
+    return 300 + ceil((matrices + chunks) / 1e6)
+
+
+def training_rows(experiment: dict[str, Any]) -> int | None:
+    """Return the training rows of an experiment; None if the settings do not tell."""
+    return experiment["split"].get("train") or TRAINING_ROWS.get(experiment["dataset"])
