@@ -111,7 +111,7 @@ fit = Experiment(**json.loads(sys.argv[2]))
 data = load_prepared(sys.argv[1])
 before = peak_mb()
 if sys.argv[3] == "shard":
-    accumulate_shard(fit, load_prepared(sys.argv[1], verify=True), 0, 2)
+    accumulate_shard(fit, load_prepared(sys.argv[1], verify=True), 0, 1)
 else:
     data.x.sum()
 print(peak_mb() - before)
