@@ -45,7 +45,7 @@ lock: ## Pin the dependencies of pyproject.toml in requirements.lock (ARGS=--upg
 	@.venv.uv/bin/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
 	| .venv.uv/bin/python -m uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
 		--generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" \
-		--extra workflow --extra dev pyproject.toml - --output-file requirements.lock $(ARGS)
+		--extra workflow --extra slurm --extra dev pyproject.toml - --output-file requirements.lock $(ARGS)
 	@rm -r .venv.uv
 
 clean: ## Remove .venv and the tools' caches; results and data stay

@@ -13,7 +13,7 @@ rule summary:
     benchmark:
         f"{RESULTS}/benchmarks/summary.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         outcomes=plan.outcomes(),
         titles=plan.rcca.titles(),
