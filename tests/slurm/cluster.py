@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -129,11 +130,13 @@ def running() -> Iterator[Cluster]:
     _check_machine()
     _install()
     cluster = Cluster()
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
     try:
         cluster.start()
         yield cluster
     finally:
         cluster.stop()
+        signal.signal(signal.SIGTERM, before)
 
 
 def command(*arguments: str) -> str:
