@@ -18,7 +18,7 @@ rule claims:
     benchmark:
         f"{RESULTS}/benchmarks/claims.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         results=RESULTS,
         standing_in=report_plan.standing_in(plan.data.names),
@@ -41,7 +41,7 @@ rule page:
     benchmark:
         f"{RESULTS}/benchmarks/page.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         results=RESULTS,
         sections=report_plan.sections(plan.stages),
@@ -65,7 +65,7 @@ rule summary:
     benchmark:
         f"{RESULTS}/benchmarks/summary.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         outcomes=plan.outcomes(),
         titles=plan.rcca.titles(),

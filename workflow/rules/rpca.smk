@@ -14,7 +14,7 @@ rule rpca_compare:
     benchmark:
         f"{RESULTS}/benchmarks/rpca/{{experiment}}.compare.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     threads: config["threads"]
     resources:
         mem_mb=plan.rpca.compare_mem_mb,
@@ -39,7 +39,7 @@ rule rpca_times:
     benchmark:
         f"{RESULTS}/benchmarks/rpca/{{experiment}}.times.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     threads: workflow.cores or config["threads"]
     resources:
         mem_mb=plan.rpca.times_mem_mb,
@@ -84,7 +84,7 @@ rule rpca_report:
     benchmark:
         f"{RESULTS}/benchmarks/rpca_report.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         titles=plan.rpca.titles(),
         code=code_of("rpca_report.py"),
