@@ -17,9 +17,12 @@ from rnca import (
     RCCA,
     RLDA,
     RPCA,
+    FastfoodFeatures,
     FourierFeatures,
     LinearFeatures,
     NystroemFeatures,
+    OrthogonalFeatures,
+    QuasiMonteCarloFeatures,
     RSpectralClustering,
 )
 
@@ -28,6 +31,9 @@ from rnca import (
 @parametrize_with_checks(
     [
         FourierFeatures(5, random_state=0),
+        OrthogonalFeatures(5, random_state=0),
+        FastfoodFeatures(5, random_state=0),
+        QuasiMonteCarloFeatures(5, random_state=0),
         NystroemFeatures(3, random_state=0),
         NystroemFeatures(3, whiten=True, random_state=0),
         LinearFeatures(),
@@ -122,7 +128,7 @@ def test_an_unfitted_model_says_so(model, halves, use):
 
 def test_inputs_are_not_changed(model, halves):
     X, Y = (half.copy() for half in halves)
-    for kind in ("fourier", "nystroem", "linear"):
+    for kind in ("fourier", "nystroem", "linear", "orthogonal", "fastfood", "qmc"):
         model.set_params(feature_map=kind).fit(X, Y).score(X, Y)
         model.transform(X, Y)
     assert_array_equal(X, halves[0])

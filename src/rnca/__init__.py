@@ -8,7 +8,15 @@ if TYPE_CHECKING:
     from rnca.clustering import RSpectralClustering
     from rnca.dependence import rdc, rdc_matrix, rdc_test
     from rnca.exact import kernel_cca, kernel_pca, spectral_clustering
-    from rnca.features import FourierFeatures, LinearFeatures, NystroemFeatures, median_gamma
+    from rnca.features import (
+        FastfoodFeatures,
+        FourierFeatures,
+        LinearFeatures,
+        NystroemFeatures,
+        OrthogonalFeatures,
+        QuasiMonteCarloFeatures,
+        median_gamma,
+    )
     from rnca.lda import RLDA
     from rnca.moments import Moments
     from rnca.pca import RPCA
@@ -26,6 +34,9 @@ _HOME = {
     "FourierFeatures": "features",
     "NystroemFeatures": "features",
     "LinearFeatures": "features",
+    "OrthogonalFeatures": "features",
+    "FastfoodFeatures": "features",
+    "QuasiMonteCarloFeatures": "features",
     "median_gamma": "features",
     "Moments": "moments",
     "kernel_cca": "exact",
@@ -37,10 +48,13 @@ __all__ = [
     "RCCA",
     "RLDA",
     "RPCA",
+    "FastfoodFeatures",
     "FourierFeatures",
     "LinearFeatures",
     "Moments",
     "NystroemFeatures",
+    "OrthogonalFeatures",
+    "QuasiMonteCarloFeatures",
     "RSpectralClustering",
     "kernel_cca",
     "kernel_pca",

@@ -96,7 +96,8 @@ class RSpectralClustering(
     ----------
     n_clusters : int, default=8
         Number of clusters, and of eigenvectors.
-    feature_map : {"nystroem", "fourier", "linear"} or FeatureMap instance, default="nystroem"
+    feature_map : {"nystroem", "fourier", "linear", "orthogonal", "fastfood", "qmc"} or FeatureMap \
+instance, default="nystroem"
         "nystroem" is whitened here, since dot products of features must approximate the kernel.
         "fourier" errs by about m^-½ in every entry of K̂, which is more than what tells clusters
         of unusual shape apart, unless m is far above n; it does for round ones.

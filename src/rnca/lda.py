@@ -43,7 +43,8 @@ class RLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, B
     n_components : int, optional
         Discriminants that `transform` returns, at most c − 1 for c classes (the default).
         Classification always uses all.
-    feature_map : {"fourier", "nystroem", "linear"} or FeatureMap instance, default="fourier"
+    feature_map : {"fourier", "nystroem", "linear", "orthogonal", "fastfood", "qmc"} or FeatureMap \
+instance, default="fourier"
     n_features : int, default=1000
         Number of random features m; ignored by linear features.
     gamma : float or "median", default="median"

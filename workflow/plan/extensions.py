@@ -51,6 +51,8 @@ class OnData:
 class ExtensionsPlan(Stage):
     """Spectral clustering, discriminant analysis and dependence."""
 
+    title = "Extensions: spectral clustering, discriminant analysis, dependence"
+
     def __init__(self, name: str, config: dict[str, Any]) -> None:
         super().__init__(name, config)
         self.clustering, self.discriminants = (

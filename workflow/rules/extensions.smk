@@ -10,7 +10,7 @@ rule extensions_shapes:
     benchmark:
         f"{RESULTS}/benchmarks/extensions/shapes.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     threads: config["threads"]
     resources:
         mem_mb=plan.extensions.mem_mb("shapes"),
@@ -33,7 +33,7 @@ rule extensions_clustering:
     benchmark:
         f"{RESULTS}/benchmarks/extensions/clustering.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     threads: config["threads"]
     resources:
         mem_mb=plan.extensions.mem_mb("clustering"),
@@ -61,7 +61,7 @@ rule extensions_discriminants:
     benchmark:
         f"{RESULTS}/benchmarks/extensions/discriminants.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     threads: config["threads"]
     resources:
         mem_mb=plan.extensions.mem_mb("discriminants"),
@@ -84,7 +84,7 @@ rule extensions_dependence:
     benchmark:
         f"{RESULTS}/benchmarks/extensions/dependence.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     resources:
         mem_mb=plan.extensions.mem_mb("dependence"),
         runtime=lambda wildcards, threads: plan.extensions.minutes(
@@ -136,7 +136,7 @@ rule extensions_report:
     benchmark:
         f"{RESULTS}/benchmarks/extensions_report.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         reports=plan.extensions.reports(),
         titles=plan.extensions.titles(),
