@@ -15,6 +15,7 @@ from plan.stage import Arrays, Experiments
 # Maps that a repeat compares, one fit each.
 MAPS = 5
 TIMED_REPEATS = 3
+TIMED_MINUTES = 30
 KINDS = ("maps", "maps_speed", "maps_sizes")
 
 
@@ -74,6 +75,10 @@ class MapsPlan(Experiments):
     def mem_mb(self, wildcards: Any) -> int:
         """Return the memory that a repeat may take, in millions of bytes."""
         return _comparison_mem_mb(self.of(wildcards))
+
+    def timing_minutes(self, wildcards: Any) -> int:
+        """Return the minutes that the times may take: the sizes are the same on any data."""
+        return TIMED_MINUTES
 
     def timing_mem_mb(self, wildcards: Any) -> int:
         """Return the memory that timing may take, in millions of bytes."""
