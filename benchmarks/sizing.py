@@ -84,9 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     frame["model_seconds"] = [
         model.seconds(row.phase, row.n, row.m) for row in frame.itertuples(index=False)
     ]
-    frame["model_bytes"] = [
-        _model_bytes(row.phase, row.m) for row in frame.itertuples(index=False)
-    ]
+    frame["model_bytes"] = [_model_bytes(row.phase, row.m) for row in frame.itertuples(index=False)]
     made_by = {"data": data.source, "load_before": os.getloadavg()[0], "model": model.rates}
     write_csv(options.output / "sizing.csv", frame, made_by)
     text = _tables(frame, model, data, sizes)

@@ -157,7 +157,6 @@ def test_sizing_page_keeps_its_text_and_takes_new_tables(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("modules")
 def test_sharded_benchmark_writes_views_that_share_something(tmp_path):
     import sharded
-
     from rnca import RCCA
 
     sharded.write_views(tmp_path, 3000)
