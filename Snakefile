@@ -15,6 +15,7 @@ include: "workflow/rules/data.smk"
 include: "workflow/rules/rpca.smk"
 include: "workflow/rules/rcca.smk"
 include: "workflow/rules/maps.smk"
+include: "workflow/rules/extensions.smk"
 include: "workflow/rules/report.smk"
 
 

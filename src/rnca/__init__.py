@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rnca.cca import RCCA
-    from rnca.exact import kernel_cca, kernel_pca
+    from rnca.clustering import RSpectralClustering
+    from rnca.dependence import rdc, rdc_matrix, rdc_test
+    from rnca.exact import kernel_cca, kernel_pca, spectral_clustering
     from rnca.features import (
         FastfoodFeatures,
         FourierFeatures,
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
         QuasiMonteCarloFeatures,
         median_gamma,
     )
+    from rnca.lda import RLDA
     from rnca.moments import Moments
     from rnca.pca import RPCA
 
@@ -23,6 +26,11 @@ __version__ = "0.1.0"
 _HOME = {
     "RCCA": "cca",
     "RPCA": "pca",
+    "RLDA": "lda",
+    "RSpectralClustering": "clustering",
+    "rdc": "dependence",
+    "rdc_matrix": "dependence",
+    "rdc_test": "dependence",
     "FourierFeatures": "features",
     "NystroemFeatures": "features",
     "LinearFeatures": "features",
@@ -33,10 +41,12 @@ _HOME = {
     "Moments": "moments",
     "kernel_cca": "exact",
     "kernel_pca": "exact",
+    "spectral_clustering": "exact",
 }
 
 __all__ = [
     "RCCA",
+    "RLDA",
     "RPCA",
     "FastfoodFeatures",
     "FourierFeatures",
@@ -45,9 +55,14 @@ __all__ = [
     "NystroemFeatures",
     "OrthogonalFeatures",
     "QuasiMonteCarloFeatures",
+    "RSpectralClustering",
     "kernel_cca",
     "kernel_pca",
     "median_gamma",
+    "rdc",
+    "rdc_matrix",
+    "rdc_test",
+    "spectral_clustering",
 ]
 
 

@@ -14,6 +14,7 @@ from rnca.features import FeatureMap
 from rnca.mapping import FeatureMapping, check_count, pair
 from rnca.moments import Moments
 from rnca.rows import View, check_at_least_two_rows, check_pair, rechunk
+from rnca.spectral import column_signs
 from rnca.whitening import Matrix, Whitened, whitened_error
 
 _ROUNDING = 1e-6
@@ -304,7 +305,7 @@ instance, or a pair, default="fourier"
                 f"{whitened.x.pivots[:m_x].min():.1e} and {whitened.y.pivots[:m_y].min():.1e}). "
                 'Raise reg, use fewer features, or dtype="float64".'
             )
-        signs = np.sign(F[np.abs(F).argmax(axis=0), np.arange(k)])
+        signs = column_signs(F)
         self.correlations_, self.F_, self.G_ = correlations, F * signs, G * signs
         self.training_correlations_ = _training_correlations(self, *whitened.regs)
         self.mean_x_, self.mean_y_ = moments.mean("x")[:m_x], moments.mean("y")[:m_y]

@@ -72,6 +72,11 @@ class FeatureMapping:
     def _maps(self) -> list[FeatureMap]:
         """The fitted maps, one per view."""
 
+    @property
+    def _n_wanted(self) -> int:
+        """How many eigenpairs or canonical variables a solution has."""
+        return self.n_components
+
     def _chunk_size(self) -> int:
         check_count(self.chunk_size, "chunk_size")
         return int(self.chunk_size)
@@ -174,7 +179,7 @@ class FeatureMapping:
             or n < 2 * _PILOT_ROWS
         ):
             return False
-        size = min(m, max(_PILOT_FEATURES, 4 * self.n_components))
+        size = min(m, max(_PILOT_FEATURES, 4 * self._n_wanted))
         pilot = clone(self).set_params(verbose=False)
         pilot._adopt([fitted.prefix(size) for fitted in self._maps])
         pilot._fit_certified(views, _PILOT_ROWS)

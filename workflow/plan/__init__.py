@@ -3,6 +3,7 @@
 from typing import Any
 
 from plan.data import DataPlan
+from plan.extensions import ExtensionsPlan
 from plan.maps import MapsPlan
 from plan.rcca import RccaPlan
 from plan.rpca import RpcaPlan
@@ -13,6 +14,7 @@ STAGES: dict[str, type[Stage]] = {
     "rpca": RpcaPlan,
     "rcca": RccaPlan,
     "maps": MapsPlan,
+    "extensions": ExtensionsPlan,
 }
 
 

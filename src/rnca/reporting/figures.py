@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import matplotlib
+import pandas as pd
 
 from rnca.files import replacing
 from rnca.reporting.tables import MAP_NAMES
@@ -47,6 +48,12 @@ def panels(names: Sequence[str]) -> tuple[Figure, dict[str, Any]]:
     for spare in axes[len(names) :]:
         spare.set_axis_off()
     return figure, dict(zip(names, axes, strict=False))
+
+
+def error_bars(axes: Any, rows: pd.DataFrame, x: str, y: str, **look: Any) -> None:
+    """Draw the columns ``<y>_mean`` against ``x``, with ``<y>_sd`` where there is one."""
+    deviation = rows[f"{y}_sd"].fillna(0.0)
+    axes.errorbar(rows[x], rows[f"{y}_mean"], deviation, capsize=2.5, **look)
 
 
 def wrapped(title: str) -> str:
