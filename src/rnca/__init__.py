@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rnca.cca import RCCA
+    from rnca.dcca import DCCA
     from rnca.exact import kernel_cca, kernel_pca
     from rnca.features import FourierFeatures, LinearFeatures, NystroemFeatures, median_gamma
     from rnca.moments import Moments
@@ -15,6 +16,7 @@ __version__ = "0.1.0"
 _HOME = {
     "RCCA": "cca",
     "RPCA": "pca",
+    "DCCA": "dcca",
     "FourierFeatures": "features",
     "NystroemFeatures": "features",
     "LinearFeatures": "features",
@@ -25,6 +27,7 @@ _HOME = {
 }
 
 __all__ = [
+    "DCCA",
     "RCCA",
     "RPCA",
     "FourierFeatures",
