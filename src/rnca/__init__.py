@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from rnca.dcca import DCCA
     from rnca.exact import kernel_cca, kernel_pca
     from rnca.features import FourierFeatures, LinearFeatures, NystroemFeatures, median_gamma
+    from rnca.kcca import KCCA
     from rnca.moments import Moments
     from rnca.pca import RPCA
 
@@ -17,6 +18,7 @@ _HOME = {
     "RCCA": "cca",
     "RPCA": "pca",
     "DCCA": "dcca",
+    "KCCA": "kcca",
     "FourierFeatures": "features",
     "NystroemFeatures": "features",
     "LinearFeatures": "features",
@@ -28,6 +30,7 @@ _HOME = {
 
 __all__ = [
     "DCCA",
+    "KCCA",
     "RCCA",
     "RPCA",
     "FourierFeatures",
