@@ -203,7 +203,7 @@ class _Factors:
 
     Attributes
     ----------
-    means : pair of ndarray of shape (n,)
+    means : list of ndarray of shape (n,)
         Of each row of the kernel matrices before centring.
     """
 
@@ -213,7 +213,7 @@ class _Factors:
         # LAPACK stores columns: what it sees are the transposes.
         self._factors = [packed[:n].T, packed[1:].T]
         self._uses_lower = [1, 0]
-        self._regs = regs
+        self.regs = regs
         self.means = []
         lower = [packed[:n].T, packed[1:]]
         with tqdm(total=4, desc=f"kernels of {n} rows", disable=not progress) as bar:
@@ -239,7 +239,8 @@ class _Factors:
 
     def shrink(self, index: int, right: Matrix) -> Matrix:
         """Multiply by R = K(K + γI)⁻¹ of one view."""
-        return right - self._regs[index] * self.solve(index, right)
+        shrunk: Matrix = right - self.regs[index] * self.solve(index, right)
+        return shrunk
 
 
 def _fill(kernel: NystroemFeatures, view: View, triangle: Matrix) -> Matrix:
@@ -307,8 +308,17 @@ def _leading(
             scale, turn = scipy.linalg.eigh((gram + gram.T) / 2)
             turn = turn[:, scale > _DEPENDENT] / np.sqrt(scale[scale > _DEPENDENT])
             last = slice(size, size + turn.shape[1])
-            if not turn.shape[1] or last.stop > most:
-                raise ValueError(f"no {k} canonical variables")
+            if not turn.shape[1]:
+                raise ValueError(
+                    f"n_components={k}: only {size} canonical variables have a correlation above "
+                    "rounding. Ask for fewer, or lower reg."
+                )
+            if last.stop > most:
+                raise ValueError(
+                    f"reg={factors.regs}: the largest correlations, {np.sqrt(theta[0]):.6f} down "
+                    f"to {np.sqrt(theta[-1]):.6f}, are too near to each other to be told apart. "
+                    "Raise reg."
+                )
             V[:, last], Z[:, last] = block @ turn, image @ turn
             size = last.stop
             block = factors.shrink(0, Z[:, last])
