@@ -26,16 +26,16 @@ Matrix = npt.NDArray[np.float64]
 
 _BLOCK = 512
 _WIDTH = 64
-_MOST_STEPS = 60
+_MOST_STEPS = 40
 # Of residuals: an eigenvalue ρ² lies within its residual, and far nearer once it is separate.
-_TOLERANCE = 1e-6
+_TOLERANCE = 1e-5
 # A direction whose norm falls by this factor when the others are taken off is one of them.
 _DEPENDENT = 1e-12
 
 
 def kcca_bytes(n: int) -> int:
-    """Foresee the memory of a fit to n rows: the factors, and a few hundred vectors."""
-    return 8 * n * (n + 1) + 8 * n * 2 * 12 * _WIDTH
+    """Foresee the memory of a fit to n rows: the factors, and some thousand vectors."""
+    return 8 * n * (n + 1) + 8 * n * 2 * 20 * _WIDTH
 
 
 class KCCA(BaseEstimator):
