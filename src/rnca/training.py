@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -178,10 +178,10 @@ class Training:
         self.history.append(Epoch(done + 1, *self.watch.read(), float(np.mean(sums)), tuned))
 
     def _step(self, run: Run, batch: Pair, rate: float) -> float:
-        tasks = [
-            partial(network.forward, x) for network, x in zip(self.networks, batch, strict=True)
+        passes = zip(self.networks, batch, strict=True)
+        values = [
+            future.result() for future in run([partial(each.forward, x) for each, x in passes])
         ]
-        values = [future.result() for future in run(tasks)]
         outputs = [each[-1] for each in values]
         if not all(np.isfinite(each).all() for each in outputs):
             raise FloatingPointError(
@@ -189,11 +189,11 @@ class Training:
                 f"{len(self.history) + 1} with learning_rate={self.learning_rate}: lower it."
             )
         total, slopes = correlation_and_slopes(outputs[0], outputs[1], self.reg)
-        tasks = [
+        steps = [
             partial(self._descend, index, values[index], slopes[index], rate)
             for index in range(len(values))
         ]
-        for future in run(tasks):
+        for future in run(steps):
             future.result()
         return total
 
@@ -207,14 +207,13 @@ class Training:
     def save(self, path: str | os.PathLike[str], fingerprint: str) -> None:
         """Write all that the next epoch depends on, as a whole or not at all."""
         with replacing(path) as partial_file, partial_file.open("wb") as stream:
-            np.savez(
-                stream,
-                format=_FORMAT,
-                fingerprint=fingerprint,
-                steps=self.optimisers[0].steps,
-                history=np.array(self.history, dtype=np.float64),
-                **self._arrays(),
-            )
+            known: dict[str, Any] = {
+                "format": _FORMAT,
+                "fingerprint": fingerprint,
+                "steps": self.optimisers[0].steps,
+                "history": np.array(self.history, dtype=np.float64),
+            }
+            np.savez(stream, **known, **self._arrays())
 
     def load(self, path: str | os.PathLike[str], fingerprint: str) -> None:
         """Take up the training that `save` wrote.
@@ -246,7 +245,7 @@ class Training:
         self.history = [Epoch(int(row[0]), *map(float, row[1:])) for row in stored["history"]]
         self.watch.add(self.history[-1].seconds, self.history[-1].cpu_seconds)
 
-    def _arrays(self) -> dict[str, FloatArray]:
+    def _arrays(self) -> dict[str, Any]:
         return {
             f"{what}_{view}": array
             for view, optimiser, best in zip("xy", self.optimisers, self.best, strict=True)
