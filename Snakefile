@@ -13,6 +13,7 @@ if not workflow.config_settings.configfiles:
 include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/rcca.smk"
+include: "workflow/rules/baselines.smk"
 include: "workflow/rules/report.smk"
 
 

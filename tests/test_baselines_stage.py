@@ -17,6 +17,7 @@ from rnca.stages.baselines import (
     Kernel,
     fit_dcca,
     fit_kcca,
+    with_tuning_rows,
 )
 from rnca.stages.partial import PartialRows, state_file
 from rnca.stages.rcca import Experiment
@@ -47,6 +48,14 @@ def test_rows_are_those_of_rcca(digits):
     rcca = Experiment(**COMMON, **own, feature_map="fourier")
     for part in ("train", "tune", "test"):
         assert np.array_equal(getattr(rcca.rows(digits), part), getattr(DEEP.rows(digits), part))
+
+
+def test_split_without_tuning_rows_sets_training_rows_aside(digits):
+    whole = Deep(**COMMON | {"split": {"scheme": "random", "train": 1400, "test": 397}}, network={})
+    rows = with_tuning_rows(whole.rows(digits), 0)
+    assert rows.sizes == (1260, 140, 397)
+    given = DEEP.rows(digits)
+    assert with_tuning_rows(given, 0) is given
 
 
 def test_deep_rows_say_what_was_fitted_and_how_long_it_took(digits, tmp_path):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from plan.baselines import BaselinesPlan
 from plan.data import DataPlan
 from plan.rcca import RccaPlan
 from plan.stage import Stage
@@ -9,6 +10,7 @@ from plan.stage import Stage
 # In the order of the paper, which is that of the summary.
 STAGES: dict[str, type[Stage]] = {
     "rcca": RccaPlan,
+    "baselines": BaselinesPlan,
 }
 
 
@@ -51,6 +53,7 @@ class Plan:
             *self.data.all_records(),
             f"{self.results}/tables/data.md",
             *(file for stage in self.stages.values() for file in stage.outputs()),
+            *self.baselines.race(),
             f"{self.results}/summary.txt",
         ]
 

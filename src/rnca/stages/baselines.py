@@ -15,10 +15,11 @@ from rnca.dcca import DCCA
 from rnca.kcca import KCCA, kcca_bytes
 from rnca.provenance import peak_mb
 from rnca.seeding import derived_seed
-from rnca.stages.comparison import Comparison, Views
 from rnca.stages.partial import PartialRows
+from rnca.stages.trial import Trial, Views
 from rnca.training import Stopwatch
 
+LABELS = ["experiment", "dataset"]
 DCCA_COLUMNS = [
     "method",
     "architecture",
@@ -57,7 +58,7 @@ KCCA_COLUMNS = [
 
 
 @dataclass(frozen=True, kw_only=True)
-class Deep(Comparison):
+class Deep(Trial):
     """One fit of deep CCA.
 
     Attributes
@@ -75,7 +76,7 @@ class Deep(Comparison):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kernel(Comparison):
+class Kernel(Trial):
     """Exact kernel CCA on growing parts of the training rows.
 
     Attributes
@@ -112,7 +113,7 @@ def fit_dcca(
     curve : DataFrame
         One row per epoch with `CURVE_COLUMNS`.
     """
-    rows = deep.rows(data)
+    rows = with_tuning_rows(deep.rows(data), deep.seed)
     train, tune, test = _parts(deep, data, rows)
     model = deep.estimator().fit(*train, tune=tune, checkpoint=checkpoint)
     on_test = model.component_correlations(*test)
@@ -170,7 +171,7 @@ def fit_kcca(kernel: Kernel, data: Prepared, partial: str | PathLike[str]) -> pd
         One row per n with `KCCA_COLUMNS`, of the regulariser that the tuning rows choose; where
         memory does not suffice, ``left_out`` says so and there are no sums.
     """
-    rows = kernel.rows(data)
+    rows = with_tuning_rows(kernel.rows(data), kernel.seed)
     full = len(rows.train)
     done = PartialRows(partial)
     chosen: list[dict[str, Any]] = []
@@ -191,6 +192,15 @@ def fit_kcca(kernel: Kernel, data: Prepared, partial: str | PathLike[str]) -> pd
         ]
         chosen.append(max(tried, key=lambda row: float(row["tune_sum"])))
     return pd.DataFrame(chosen + left_out, columns=KCCA_COLUMNS)
+
+
+def with_tuning_rows(rows: Split, seed: int) -> Split:
+    """Set a tenth of the training rows aside to tune on, if the split has none for that."""
+    if len(rows.tune):
+        return rows
+    order = np.random.default_rng(derived_seed(seed, "baselines", "tune")).permutation(rows.train)
+    count = len(order) // 10
+    return Split(np.sort(order[count:]), np.sort(order[:count]), rows.test, rows.n_rows)
 
 
 def _kcca_row(kernel: Kernel, data: Prepared, rows: Split, n: int, reg: float) -> dict[str, Any]:
@@ -221,6 +231,6 @@ def _kcca_row(kernel: Kernel, data: Prepared, rows: Split, n: int, reg: float) -
     }
 
 
-def _parts(comparison: Comparison, data: Prepared, rows: Split) -> tuple[Views, Views, Views]:
-    train, tune, test = (comparison.views(data, rows, part) for part in ("train", "tune", "test"))
+def _parts(trial: Trial, data: Prepared, rows: Split) -> tuple[Views, Views, Views]:
+    train, tune, test = (trial.views(data, rows, part) for part in ("train", "tune", "test"))
     return train, tune, test

@@ -19,13 +19,13 @@ from rnca.moments import Moments
 from rnca.provenance import peak_mb
 from rnca.rows import shard_bounds
 from rnca.seeding import derived_seed
-from rnca.stages.comparison import Comparison, Views
+from rnca.stages.trial import Trial, Views
 
 TUNING_COLUMNS = ["experiment", "feature_map", "repeat", "reg", "m", "tune_sum", "test_sum"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experiment(Comparison):
+class Experiment(Trial):
     """One fit of the stage: which rows, which map, which sizes, which seed.
 
     Attributes

@@ -12,7 +12,7 @@ Views = tuple[RowView, RowView]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class Trial:
     """The rows of one fit: the same for every method that is compared on them.
 
     Attributes
