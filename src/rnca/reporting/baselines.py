@@ -51,8 +51,10 @@ RACE_COLUMNS = [
     "dcca_cpu_minutes",
     "ratio",
 ]
+_COUNTS = ["components", "n_train", "repeats", "parameters"]
 _GIGABYTES_A_PAIR = 8e-9
-# Fits this small are ruled by what does not grow with n³.
+# The time of smaller fits is ruled by what does not grow with n³.
+_LARGE_ROWS = 1000
 _LARGE_POINTS = 4
 
 
@@ -67,7 +69,8 @@ def baselines_summary(deep: pd.DataFrame, kernel: pd.DataFrame) -> pd.DataFrame:
     rows = [_deep_row(group) for _, group in deep.groupby("experiment", sort=False)]
     done = kernel[kernel["left_out"].isna()]
     rows += [_kernel_row(group) for _, group in done.groupby("experiment", sort=False)]
-    return pd.DataFrame(rows, columns=SUMMARY_COLUMNS)
+    # Rows that were left out have no counts, which makes floats of all of them.
+    return pd.DataFrame(rows, columns=SUMMARY_COLUMNS).astype(dict.fromkeys(_COUNTS, "int64"))
 
 
 def _deep_row(rows: pd.DataFrame) -> dict[str, Any]:
@@ -85,7 +88,7 @@ def _kernel_row(rows: pd.DataFrame) -> dict[str, Any]:
     largest = rows.sort_values("n").iloc[-1]
     return {
         **{name: largest[name] for name in SUMMARY_COLUMNS if name in rows},
-        "architecture": f"n = {largest['n']}, reg = {largest['reg_over_n']:g} n",
+        "architecture": f"n = {largest['n']:.0f}, reg = {largest['reg_over_n']:g} n",
         "n_train": largest["n"],
         "repeats": 1,
     }
@@ -120,13 +123,13 @@ def kernel_growth(kernel: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per experiment with at least two sizes: the exponent of CPU minutes over the four
-        largest n with its standard error; minutes and memory at all rows by it; the test sum
+        One row per experiment with at least two n from 1000: the exponent of CPU minutes over the
+        four largest with its standard error; minutes and memory at all rows by it; the test sum
         at the largest n, and ``test_sum_bound``, where a straight line in log n through the
         last two would lead: an upper bound, since the sums bend downwards.
     """
     rows = []
-    done = kernel[kernel["left_out"].isna()].sort_values("n")
+    done = kernel[kernel["left_out"].isna() & (kernel["n"] >= _LARGE_ROWS)].sort_values("n")
     for name, group in done.groupby("experiment", sort=False):
         if len(group) < 2:
             continue

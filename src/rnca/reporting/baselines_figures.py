@@ -46,7 +46,7 @@ def baselines_figure(
             fits = deep[deep["experiment"] == name]
             _deep_panel(axes, fits, curve[curve["experiment"] == name])
             sizes = _done(kernel, name)
-            label = f"{METHOD_NAMES['kcca']}, test, from n = {sizes['n'].min():.0f}"
+            label = f"{METHOD_NAMES['kcca']}, test, growing n"
             axes.plot(sizes["cpu_minutes"], sizes["test_sum"], label=label, **_LOOK["kcca"])
             papers = comparable(published, fits.iloc[0], experiments)
             for value in papers.loc[papers["method"] == "dcca", "test_corr"]:
@@ -56,13 +56,13 @@ def baselines_figure(
             axes.set_title(wrapped(titles[name]))
             axes.set_xlabel("CPU minutes")
             axes.set_ylabel("sum of correlations")
-        legend(figure, list(axes_of.values()))
+        legend(figure, list(axes_of.values()), columns=min(len(names), 3))
     return figure
 
 
 def _deep_panel(axes: Any, fits: pd.DataFrame, curve: pd.DataFrame) -> None:
     for repeat, epochs in curve.groupby("repeat"):
-        label = f"{METHOD_NAMES['dcca']}, tuning rows, each epoch" if repeat == 0 else None
+        label = f"{METHOD_NAMES['dcca']}, tuning rows by epoch" if repeat == 0 else None
         look = {**_LOOK["dcca"], "markersize": 3}
         axes.plot(epochs["cpu_minutes"], epochs["tune_sum"], label=label, **look)
     look = {"color": "black", "marker": "*", "markersize": 9, "linestyle": "none"}
@@ -99,6 +99,8 @@ def kernel_figure(kernel: pd.DataFrame, growth: pd.DataFrame, titles: Mapping[st
             right.set_ylabel("CPU minutes")
             for axes in (left, right):
                 axes.set_xscale("log")
+                axes.set_xticks(sizes["n"], [f"{n:.0f}" for n in sizes["n"]], rotation=45)
+                axes.xaxis.minorticks_off()
                 axes.set_xlabel("training rows $n$")
                 axes.set_title(wrapped(titles[name]))
                 axes.legend()
