@@ -7,7 +7,15 @@ if TYPE_CHECKING:
     from rnca.cca import RCCA
     from rnca.dcca import DCCA
     from rnca.exact import kernel_cca, kernel_pca
-    from rnca.features import FourierFeatures, LinearFeatures, NystroemFeatures, median_gamma
+    from rnca.features import (
+        FastfoodFeatures,
+        FourierFeatures,
+        LinearFeatures,
+        NystroemFeatures,
+        OrthogonalFeatures,
+        QuasiMonteCarloFeatures,
+        median_gamma,
+    )
     from rnca.kcca import KCCA
     from rnca.moments import Moments
     from rnca.pca import RPCA
@@ -22,6 +30,9 @@ _HOME = {
     "FourierFeatures": "features",
     "NystroemFeatures": "features",
     "LinearFeatures": "features",
+    "OrthogonalFeatures": "features",
+    "FastfoodFeatures": "features",
+    "QuasiMonteCarloFeatures": "features",
     "median_gamma": "features",
     "Moments": "moments",
     "kernel_cca": "exact",
@@ -33,10 +44,13 @@ __all__ = [
     "KCCA",
     "RCCA",
     "RPCA",
+    "FastfoodFeatures",
     "FourierFeatures",
     "LinearFeatures",
     "Moments",
     "NystroemFeatures",
+    "OrthogonalFeatures",
+    "QuasiMonteCarloFeatures",
     "kernel_cca",
     "kernel_pca",
     "median_gamma",

@@ -19,6 +19,8 @@ OPERATIONS_A_SECOND = 30e9
 class BaselinesPlan(Experiments):
     """Deep CCA and exact kernel CCA on the rows of rcca's experiments of the same names."""
 
+    title = "Deep CCA and exact kernel CCA"
+
     def outputs(self) -> list[str]:
         """List the table and the figures."""
         if not self.settings:

@@ -14,11 +14,11 @@ rule baselines_dcca:
     benchmark:
         f"{RESULTS}/benchmarks/baselines/{{experiment}}.dcca.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     threads: workflow.cores or config["threads"]
     resources:
-        mem_mb=plan.baselines.deep_mem_mb,
-        runtime=plan.baselines.deep_minutes,
+        mem_mb=growing(plan.baselines.deep_mem_mb),
+        runtime=growing(plan.baselines.deep_minutes),
     params:
         dataset=plan.baselines.dataset,
         fits=plan.baselines.deep_fits,
@@ -39,11 +39,11 @@ rule baselines_kcca:
     benchmark:
         f"{RESULTS}/benchmarks/baselines/{{experiment}}.kcca.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     threads: workflow.cores or config["threads"]
     resources:
-        mem_mb=plan.baselines.kernel_mem_mb,
-        runtime=plan.baselines.kernel_minutes,
+        mem_mb=growing(plan.baselines.kernel_mem_mb),
+        runtime=growing(plan.baselines.kernel_minutes),
     params:
         dataset=plan.baselines.dataset,
         fits=plan.baselines.kernel_fits,
@@ -87,7 +87,7 @@ rule baselines_report:
     benchmark:
         f"{RESULTS}/benchmarks/baselines_report.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         published=plan.baselines.published(),
         titles=plan.baselines.titles(),

@@ -1,5 +1,6 @@
 """Stage rcca: canonical correlations on held-out rows against the number of features (Table 1)."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -125,7 +126,8 @@ def fit_path(
     experiment : Experiment
     data : Prepared
     shards : sequence of path
-        Files of `accumulate_shard`, in order; none: the pass is made here.
+        Files of `accumulate_shard`, in order; what is damaged is computed again. None: the pass
+        is made here.
     """
     records: list[dict[str, Any]] = []
     rows = experiment.rows(data)
@@ -134,7 +136,7 @@ def fit_path(
     with _timed(records, "draw"):
         model.draw(*train)
     with _timed(records, "accumulate"):
-        moments = _merged(model, shards, len(rows.train)) if shards else model.accumulate(*train)
+        moments = _merged(model, shards, train) if shards else model.accumulate(*train)
     full = model.map_x_.n_features_out
     with _timed(records, "solve", full):
         model.solve(moments)
@@ -191,15 +193,18 @@ def time_fit(experiment: Experiment, data: Prepared, threads: Sequence[int]) -> 
     return pd.DataFrame(fits)
 
 
-def _merged(model: RCCA, shards: Sequence[str | PathLike[str]], n_rows: int) -> Moments:
+def _merged(model: RCCA, shards: Sequence[str | PathLike[str]], train: Views) -> Moments:
+    """Merge the shards, in their order; one that is lost or damaged is computed again, alone."""
     merged = model.empty_moments()
-    for path in shards:
-        merged.merge(Moments.load(path, features=merged.features))
-    if merged.n != n_rows:
-        raise ValueError(
-            f"the shards hold {merged.n} rows, but there are {n_rows} training rows: delete the "
-            "shards and compute them again."
-        )
+    bounds = shard_bounds(len(train[0]), len(shards), model.chunk_size)
+    for path, (start, stop) in zip(shards, bounds, strict=True):
+        try:
+            Moments.check_file(path, features=merged.features, n=stop - start)
+        except (OSError, ValueError) as damage:
+            print(f"Its rows {start} to {stop} are gone through again: {damage}", file=sys.stderr)
+            merged.merge(model.accumulate(*train, start, stop))
+        else:
+            merged.merge_file(path)
     return merged
 
 
