@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from rnca.clustering import RSpectralClustering
     from rnca.dependence import rdc, rdc_matrix, rdc_test
     from rnca.exact import kernel_cca, kernel_pca, spectral_clustering
+    from rnca.dcca import DCCA
     from rnca.features import (
         FastfoodFeatures,
         FourierFeatures,
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         median_gamma,
     )
     from rnca.lda import RLDA
+    from rnca.kcca import KCCA
     from rnca.moments import Moments
     from rnca.pca import RPCA
 
@@ -31,6 +33,8 @@ _HOME = {
     "rdc": "dependence",
     "rdc_matrix": "dependence",
     "rdc_test": "dependence",
+    "DCCA": "dcca",
+    "KCCA": "kcca",
     "FourierFeatures": "features",
     "NystroemFeatures": "features",
     "LinearFeatures": "features",
@@ -45,6 +49,8 @@ _HOME = {
 }
 
 __all__ = [
+    "DCCA",
+    "KCCA",
     "RCCA",
     "RLDA",
     "RPCA",

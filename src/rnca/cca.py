@@ -265,19 +265,7 @@ instance, or a pair, default="fourier"
         projected_y = self._projected_chunks(y, self.map_y_, self.mean_y_, self.G_)
         for zx, zy in zip(projected_x, projected_y, strict=True):
             moments.update(zx, zy)
-        covariance = moments.covariance("xy").diagonal()
-        variances = [moments.covariance(view * 2).diagonal() for view in "xy"]
-        varies = [
-            variance > _CONSTANT**2 * (1 + moments.mean(view) ** 2)
-            for variance, view in zip(variances, "xy", strict=True)
-        ]
-        correlations: npt.NDArray[np.float64] = np.divide(
-            covariance,
-            np.sqrt(np.abs(variances[0] * variances[1])),
-            out=np.zeros(len(covariance)),
-            where=varies[0] & varies[1],
-        )
-        return correlations
+        return paired_correlations(moments)
 
     def score(self, X: Any, Y: Any) -> float:
         """Sum over components of the absolute correlation on the given rows.
@@ -372,6 +360,29 @@ instance, or a pair, default="fourier"
     @property
     def _n_features_out(self) -> int:
         return int(self.F_.shape[1])
+
+
+def paired_correlations(moments: Moments) -> npt.NDArray[np.float64]:
+    """Correlation of each feature of the first view with its counterpart in the second.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Signed; 0 where either is constant.
+    """
+    covariance = moments.covariance("xy").diagonal()
+    variances = [moments.covariance(view * 2).diagonal() for view in "xy"]
+    varies = [
+        variance > _CONSTANT**2 * (1 + moments.mean(view) ** 2)
+        for variance, view in zip(variances, "xy", strict=True)
+    ]
+    correlations: npt.NDArray[np.float64] = np.divide(
+        covariance,
+        np.sqrt(np.abs(variances[0] * variances[1])),
+        out=np.zeros(len(covariance)),
+        where=varies[0] & varies[1],
+    )
+    return correlations
 
 
 def _training_correlations(model: RCCA, reg_x: float, reg_y: float) -> npt.NDArray[np.float64]:

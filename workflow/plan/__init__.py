@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from plan.baselines import BaselinesPlan
 from plan.data import DataPlan
 from plan.extensions import ExtensionsPlan
 from plan.maps import MapsPlan
@@ -13,6 +14,7 @@ from plan.stage import Stage
 STAGES: dict[str, type[Stage]] = {
     "rpca": RpcaPlan,
     "rcca": RccaPlan,
+    "baselines": BaselinesPlan,
     "maps": MapsPlan,
     "extensions": ExtensionsPlan,
 }
@@ -63,8 +65,9 @@ class Plan:
         ]
 
     def shown(self) -> list[str]:
-        """List what the stages show."""
-        return [file for stage in self.stages.values() for file in stage.outputs()]
+        """List what the stages show, alone and together."""
+        alone = [file for stage in self.stages.values() for file in stage.outputs()]
+        return [*alone, *self.baselines.race()]
 
     def tables(self) -> list[str]:
         """List the tables that the screen shows at the end of a run."""

@@ -61,8 +61,11 @@ def wrapped(title: str) -> str:
     return "\n".join(textwrap.wrap(title, 44))
 
 
-def legend(figure: Figure, panels: Sequence[Any]) -> None:
-    """Put one legend below all panels, ours first, each label once."""
+def legend(figure: Figure, panels: Sequence[Any], columns: int | None = None) -> None:
+    """Put one legend below all panels, ours first, each label once.
+
+    By default it has one column more than there are panels in a row.
+    """
     found: dict[str, Any] = {}
     for axes in panels:
         handles, labels = axes.get_legend_handles_labels()
@@ -71,7 +74,7 @@ def legend(figure: Figure, panels: Sequence[Any]) -> None:
     labels = ours + [label for label in found if label not in ours]
     if labels:
         handles = [found[label] for label in labels]
-        columns = min(len(panels), _PANELS_A_ROW) + 1
+        columns = columns or min(len(panels), _PANELS_A_ROW) + 1
         figure.legend(handles, labels, loc="outside lower center", ncols=columns)
 
 
