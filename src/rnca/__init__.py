@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rnca.autoencoder import RandomizedAutoencoder
     from rnca.cca import RCCA
     from rnca.exact import kernel_cca, kernel_pca
     from rnca.features import FourierFeatures, LinearFeatures, NystroemFeatures, median_gamma
@@ -15,6 +16,7 @@ __version__ = "0.1.0"
 _HOME = {
     "RCCA": "cca",
     "RPCA": "pca",
+    "RandomizedAutoencoder": "autoencoder",
     "FourierFeatures": "features",
     "NystroemFeatures": "features",
     "LinearFeatures": "features",
@@ -31,6 +33,7 @@ __all__ = [
     "LinearFeatures",
     "Moments",
     "NystroemFeatures",
+    "RandomizedAutoencoder",
     "kernel_cca",
     "kernel_pca",
     "median_gamma",
