@@ -63,8 +63,8 @@ class RandomizedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     Attributes
     ----------
     encoder_ : RPCA
-    scale_ : ndarray of shape (n_components,)
-        Standard deviations of the components: what they are divided by.
+    scale_ : ndarray
+        Standard deviations of the encoder's components: what they are divided by.
     decoder_ : FeatureRidge
     n_samples_ : int
 
@@ -150,6 +150,8 @@ class RandomizedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
                 f"encoder's {m} random features. Raise n_features, or lower n_components."
             )
         self.encoder_ = encoder.fit(view.data)
+        variance = encoder.explained_variance_
+        self.scale_ = np.sqrt(np.where(variance > _NEGLIGIBLE * variance[0], variance, 1.0))
         self.n_samples_ = encoder.n_samples_
         return self
 
@@ -172,9 +174,6 @@ class RandomizedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
                 f"{len(self.encoder_.components_)}. Fit it again with as many."
             )
         view = View(X)
-        variance = self.encoder_.explained_variance_[: self.n_components]
-        known = variance > _NEGLIGIBLE * variance[0]
-        self.scale_ = np.sqrt(np.where(known, variance, 1.0))
         decoder = self._unfitted_decoder()
         # A sample's factors serve to draw the map: rows one by one would cost more than the pass.
         most = max(PILOT_ROWS, self.n_decoder_features)
@@ -196,7 +195,7 @@ class RandomizedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             yield model
 
     def transform(self, X: Any) -> FloatArray:
-        """Encode rows.
+        """Encode rows; `fit_encoder` suffices.
 
         Parameters
         ----------
@@ -207,7 +206,7 @@ class RandomizedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         ndarray of shape (n, n_components)
             Latent factors; on the training rows they have mean 0, variance 1 and no correlation.
         """
-        check_is_fitted(self, "decoder_")
+        check_is_fitted(self, "encoder_")
         view = View(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         return self._encode(view.data)
@@ -262,7 +261,7 @@ class RandomizedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     def _encode(self, rows: Any) -> FloatArray:
         components = self.encoder_.transform(rows)[:, : self.n_components]
-        return components / self.scale_.astype(components.dtype)
+        return components / self.scale_[: self.n_components].astype(components.dtype)
 
     @property
     def _n_features_out(self) -> int:
