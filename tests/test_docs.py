@@ -10,12 +10,15 @@ import pytest
 import rnca
 
 MODULES = [
+    "autoencoder",
     "cca",
     "exact",
     "features",
+    "joint",
     "mapping",
     "moments",
     "pca",
+    "regression",
     "rows",
     "seeding",
     "spectral",
@@ -36,7 +39,16 @@ def test_public_names_are_documented(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["RCCA", "RPCA", "FourierFeatures", "NystroemFeatures", "LinearFeatures", "Moments"]
+    "name",
+    [
+        "RCCA",
+        "RPCA",
+        "RandomizedAutoencoder",
+        "FourierFeatures",
+        "NystroemFeatures",
+        "LinearFeatures",
+        "Moments",
+    ],
 )
 def test_classes_have_an_example(name):
     example = doctest.DocTestParser().get_examples(getattr(rnca, name).__doc__)

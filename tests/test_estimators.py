@@ -13,7 +13,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rnca import RCCA, RPCA, FourierFeatures, LinearFeatures, NystroemFeatures
+from rnca import (
+    RCCA,
+    RPCA,
+    FourierFeatures,
+    LinearFeatures,
+    NystroemFeatures,
+    RandomizedAutoencoder,
+)
+from rnca.joint import JointFeatures
 
 
 # RPCA in float64: rows one by one agree with all at once to 1e-7, beyond float32's digits.
@@ -23,9 +31,14 @@ from rnca import RCCA, RPCA, FourierFeatures, LinearFeatures, NystroemFeatures
         NystroemFeatures(3, random_state=0),
         NystroemFeatures(3, whiten=True, random_state=0),
         LinearFeatures(),
+        JointFeatures([LinearFeatures(), FourierFeatures(3)], random_state=0),
         RPCA(1, n_features=5, random_state=0, dtype="float64"),
         RPCA(1, feature_map="linear", dtype="float64"),
         RPCA(1, feature_map=NystroemFeatures(2, random_state=0), dtype="float64"),
+        RandomizedAutoencoder(
+            1, n_features=5, n_decoder_features=5, reg=1e-3, random_state=0, dtype="float64"
+        ),
+        RandomizedAutoencoder(1, feature_map="linear", reg=1e-6, dtype="float64"),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

@@ -293,10 +293,9 @@ def chosen_before(errors: pd.DataFrame) -> list[Method]:
     return [
         replace(
             method,
-            **{
-                name: float(table[name][method.name])
-                for name in ("encoder_width", "decoder_width", "reg")
-            },
+            encoder_width=float(table["encoder_width"][method.name]),
+            decoder_width=float(table["decoder_width"][method.name]),
+            reg=float(table["reg"][method.name]),
         )
         for method in (CHOSEN, COMBINED)
     ]
