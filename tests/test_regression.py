@@ -2,7 +2,6 @@
 
 import pickle
 
-import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError

@@ -2,7 +2,6 @@
 
 import base64
 import io
-import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,12 +11,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from rnca.reporting.autoencoder import METHODS
-from rnca.reporting.figures import STYLE
+from rnca.reporting.figures import STYLE, panels, wrapped
 
 matplotlib.use("Agg")
 
 from matplotlib.figure import Figure
 from matplotlib.image import imread
+from matplotlib.ticker import LogLocator, NullLocator
 
 # Okabe and Ito's palette; each method also has a marker of its own.
 LOOK: dict[str, dict[str, Any]] = {
@@ -36,7 +36,7 @@ _GRID = {
     "original": "unseen test picture",
     "median": "RPCA, median heuristic",
     "pca": "linear PCA",
-    "combined": "PCA encoder,\nlinear + random decoder",
+    "combined": "PCA encoder, linear\n+ random decoder",
 }
 _MAPS = {"median": "RPCA, median heuristic", "pca": "linear PCA"}
 _GAP = 0.1
@@ -52,26 +52,22 @@ def reconstructions_figure(pictures: pd.DataFrame, titles: Mapping[str, str]) ->
         Rows of the stage's pictures; those of repeat 0 are drawn.
     titles : mapping of experiment to title
     """
-    grid = pictures[(pictures["use"] == "grid") & (pictures["repeat"] == 0)]
-    names = list(dict.fromkeys(grid["experiment"]))
+    drawn = pictures[(pictures["use"] == "grid") & (pictures["repeat"] == 0)]
+    names = list(dict.fromkeys(drawn["experiment"]))
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7.0, 0.2 + 2.3 * max(len(names), 1)), layout="constrained")
-        for axes, name in zip(_panels(figure, len(names), 1), names, strict=True):
-            rows = grid[grid["experiment"] == name]
-            lines = [_strip(rows[rows["method"] == method]) for method in _GRID]
-            height = lines[0].shape[0]
-            axes.imshow(np.concatenate(lines), interpolation="nearest")
-            axes.set_yticks([(i + 0.5) * height for i in range(len(_GRID))], list(_GRID.values()))
-            axes.set_xticks([])
-            axes.tick_params(length=0)
-            axes.grid(False)
-            axes.spines[:].set_visible(False)
-            axes.set_title(f"{titles[name]}, $d = {rows['d'].iloc[0]}$", loc="left")
+        figure = Figure(figsize=(7.0, 0.1 + 2.4 * max(len(names), 1)))
+        for number, name in enumerate(names):
+            axes = figure.add_axes(
+                (0.21, 1 - (number + 0.95) / len(names), 0.78, 0.82 / len(names))
+            )
+            _grid(axes, drawn[drawn["experiment"] == name])
+            d = drawn.loc[drawn["experiment"] == name, "d"].iloc[0]
+            axes.set_title(f"{titles[name]}, $d = {d}$", loc="left")
     return figure
 
 
 def error_figure(summary: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Test error against d and against m, a row of panels per experiment that was swept.
+    """Test error against d and against m, a panel for each sweep of an experiment.
 
     Parameters
     ----------
@@ -79,25 +75,19 @@ def error_figure(summary: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
         Of `rnca.reporting.autoencoder.autoencoder_summary`.
     titles : mapping of experiment to title
     """
-    panels = [
-        (name, axis)
-        for name in dict.fromkeys(summary["experiment"])
-        for axis in _AXES
-        if ((summary["experiment"] == name) & (summary["axis"] == axis)).any()
-    ]
+    swept = summary[summary["axis"].isin(list(_AXES))]
+    groups = dict(iter(swept.groupby(["experiment", "axis"], observed=True)))
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7.0, 0.7 + 2.5 * -(-len(panels) // 2)), layout="constrained")
+        figure, axes_of = panels([f"{name} {axis}" for name, axis in groups], panels_a_row=2)
         handles: dict[str, Any] = {}
-        for axes, (name, axis) in zip(_panels(figure, -(-len(panels) // 2), 2), panels, strict=False):
-            rows = summary[(summary["experiment"] == name) & (summary["axis"] == axis)]
+        for axes, ((name, axis), rows) in zip(axes_of.values(), groups.items(), strict=True):
             handles |= _curves(axes, rows, axis)
             fixed = "m" if axis == "d" else "d"
-            title = f"{titles[name]}, ${fixed} = {rows[fixed].iloc[-1]}$"
-            axes.set_title("\n".join(textwrap.wrap(title, 46)))
+            axes.set_title(f"{wrapped(titles[name])}\n${fixed} = {rows[fixed].iloc[-1]}$")
             axes.set_xlabel(_AXES[axis])
             axes.set_ylabel(r"test error $\|Y - R\|^2 / \|Y\|^2$")
         if handles:
-            figure.legend(handles.values(), handles, loc="outside lower center", ncols=3)
+            figure.legend(handles.values(), handles, loc="outside lower center", ncols=2)
     return figure
 
 
@@ -111,26 +101,34 @@ def latent_figure(pictures: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     titles : mapping of experiment to title
     """
     placed = pictures[(pictures["use"] == "map") & (pictures["repeat"] == 0)]
-    names = list(placed.drop_duplicates("dataset")["experiment"])
+    wanted = [
+        (name, method)
+        for name in placed.drop_duplicates("dataset")["experiment"]
+        for method in _MAPS
+    ]
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7.0, 0.2 + 3.6 * max(len(names), 1)), layout="constrained")
-        panels = iter(_panels(figure, len(names), len(_MAPS)))
-        for name in names:
-            for method, label in _MAPS.items():
-                axes = next(panels)
-                rows = placed[(placed["experiment"] == name) & (placed["method"] == method)]
-                _place(axes, rows)
-                axes.set_title(f"{titles[name]}: {label}")
-                axes.set_xlabel("latent factor 1")
-                axes.set_ylabel("latent factor 2")
+        figure, axes_of = panels([" ".join(each) for each in wanted], panels_a_row=2)
+        figure.set_figheight(1.25 * figure.get_figheight())
+        for axes, (name, method) in zip(axes_of.values(), wanted, strict=True):
+            _place(axes, placed[(placed["experiment"] == name) & (placed["method"] == method)])
+            axes.set_title(f"{wrapped(titles[name])}\n{_MAPS[method]}")
+            axes.set_xlabel("latent factor 1")
+            axes.set_ylabel("latent factor 2")
     return figure
 
 
-def _panels(figure: Figure, rows: int, columns: int) -> list[Any]:
-    """Make panels, and blank those beyond the last row that is asked for."""
-    if rows == 0:
-        return []
-    return list(figure.subplots(rows, columns, squeeze=False).ravel())
+def _grid(axes: Any, rows: pd.DataFrame) -> None:
+    lines = [_strip(rows[rows["method"] == method]) for method in _GRID]
+    height = lines[0].shape[0]
+    axes.imshow(np.concatenate(lines), interpolation="nearest")
+    axes.set_yticks(
+        [(i + 0.5 - _GAP / 2) * height for i in range(len(_GRID))], list(_GRID.values())
+    )
+    axes.set_xticks([])
+    axes.tick_params(length=0)
+    axes.grid(False)
+    axes.spines[:].set_visible(False)
+    axes.set_anchor("W")
 
 
 def _curves(axes: Any, rows: pd.DataFrame, axis: str) -> dict[str, Any]:
@@ -147,6 +145,9 @@ def _curves(axes: Any, rows: pd.DataFrame, axis: str) -> dict[str, Any]:
     ticks = sorted(rows.loc[rows["method"] != "pca", axis].unique())
     axes.set_xticks(ticks, [str(tick) for tick in ticks])
     axes.set_xticks([], minor=True)
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5, 7)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_locator(NullLocator())
     return handles
 
 

@@ -20,7 +20,7 @@ _MAP_CANDIDATES = 2000
 
 
 def shown_rows(data: Prepared, view: RowView, count: int) -> NDArray[np.int64]:
-    """Choose which rows of a view to show: the first of each class, then the second of each, ….
+    """Choose which rows of a view to show: of each class as many, spread evenly over its rows.
 
     Returns
     -------
@@ -28,8 +28,11 @@ def shown_rows(data: Prepared, view: RowView, count: int) -> NDArray[np.int64]:
         Positions in the view.
     """
     kinds = np.zeros(len(view)) if data.labels is None else np.asarray(data.labels[view.rows])
-    turn = pd.Series(kinds).groupby(kinds).cumcount().to_numpy()
-    return np.lexsort((kinds, turn))[:count].astype(np.int64)
+    classes = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)]
+    turns = -(-count // len(classes))
+    places = (np.arange(turns) + 0.5) / turns
+    chosen = [rows[int(place * len(rows))] for place in places for rows in classes]
+    return np.array(list(dict.fromkeys(chosen))[:count])
 
 
 def picture_rows(
