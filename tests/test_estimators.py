@@ -16,18 +16,24 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rnca import (
     RCCA,
     RPCA,
+    FastfoodFeatures,
     FourierFeatures,
     LinearFeatures,
     NystroemFeatures,
+    OrthogonalFeatures,
+    QuasiMonteCarloFeatures,
     RandomizedAutoencoder,
 )
-from rnca.joint import JointFeatures
+from rnca.features import JointFeatures
 
 
 # RPCA in float64: rows one by one agree with all at once to 1e-7, beyond float32's digits.
 @parametrize_with_checks(
     [
         FourierFeatures(5, random_state=0),
+        OrthogonalFeatures(5, random_state=0),
+        FastfoodFeatures(5, random_state=0),
+        QuasiMonteCarloFeatures(5, random_state=0),
         NystroemFeatures(3, random_state=0),
         NystroemFeatures(3, whiten=True, random_state=0),
         LinearFeatures(),
@@ -121,7 +127,7 @@ def test_an_unfitted_model_says_so(model, halves, use):
 
 def test_inputs_are_not_changed(model, halves):
     X, Y = (half.copy() for half in halves)
-    for kind in ("fourier", "nystroem", "linear"):
+    for kind in ("fourier", "nystroem", "linear", "orthogonal", "fastfood", "qmc"):
         model.set_params(feature_map=kind).fit(X, Y).score(X, Y)
         model.transform(X, Y)
     assert_array_equal(X, halves[0])

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from rnca import RPCA, FourierFeatures, LinearFeatures
-from rnca.joint import JointFeatures
+from rnca.features import JointFeatures
 
 X = np.random.default_rng(0).normal(size=(50, 3)) + 7
 

@@ -7,8 +7,7 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from rnca.features import FeatureMap, LinearFeatures
-from rnca.joint import JointFeatures
+from rnca.features import FeatureMap, JointFeatures, LinearFeatures
 from rnca.mapping import FeatureMapping, check_reg
 from rnca.moments import Moments
 from rnca.rows import FloatArray, View, check_at_least_two_rows, check_pair

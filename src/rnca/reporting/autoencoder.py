@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from os import PathLike
+from typing import Any
 
 import pandas as pd
 
@@ -159,16 +160,16 @@ def _block(title: str, rows: pd.DataFrame, bound: float | None) -> str:
     return "\n".join([*lines, "", _verdict(rows), ""])
 
 
-def _paper(row: Mapping[str, object], bound: float) -> str:
+def _paper(row: Mapping[Any, Any], bound: float) -> str:
     return "–" if row["method"] in ("pca", "combined") else f"< {bound:g}"
 
 
-def _widths(row: Mapping[str, object]) -> str:
+def _widths(row: Mapping[Any, Any]) -> str:
     """Multiples of the median heuristic's gamma: of the encoder, of the decoder."""
     return "; ".join(str(row[f"{part}_widths"] or "linear") for part in ("encoder", "decoder"))
 
 
-def _share(row: Mapping[str, float]) -> str:
+def _share(row: Mapping[Any, Any]) -> str:
     return _plus_minus(100 * row["against_mean"], 100 * row["against_sd"], "+.1f") + " %"
 
 

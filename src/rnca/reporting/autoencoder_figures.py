@@ -76,7 +76,9 @@ def error_figure(summary: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     titles : mapping of experiment to title
     """
     swept = summary[summary["axis"].isin(list(_AXES))]
-    groups = dict(iter(swept.groupby(["experiment", "axis"], observed=True)))
+    groups: dict[Any, pd.DataFrame] = dict(
+        iter(swept.groupby(["experiment", "axis"], observed=True))
+    )
     with matplotlib.rc_context(STYLE):
         figure, axes_of = panels([f"{name} {axis}" for name, axis in groups], panels_a_row=2)
         handles: dict[str, Any] = {}
@@ -135,6 +137,8 @@ def _curves(axes: Any, rows: pd.DataFrame, axis: str) -> dict[str, Any]:
     handles = {}
     for method, label in METHODS.items():
         points = rows[rows["method"] == method]
+        if not len(points):
+            continue
         if method == "pca" and axis == "m":  # which has no random features
             look = {**LOOK[method], "marker": ""}
             handles[label] = axes.axhline(points["test_mean"].iloc[0], **look)

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from rnca.features import FeatureMap
+from rnca.features.base import FeatureMap
 from rnca.rows import FloatArray, View
 from rnca.seeding import seeds
 
@@ -35,8 +35,7 @@ class JointFeatures(FeatureMap):
     Examples
     --------
     >>> import numpy as np
-    >>> from rnca.features import FourierFeatures, LinearFeatures
-    >>> from rnca.joint import JointFeatures
+    >>> from rnca.features import FourierFeatures, JointFeatures, LinearFeatures
     >>> X = np.random.default_rng(0).normal(size=(5, 3))
     >>> JointFeatures([LinearFeatures(), FourierFeatures(4)]).fit_transform(X).shape
     (5, 7)
