@@ -14,6 +14,7 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/rpca.smk"
 include: "workflow/rules/rcca.smk"
+include: "workflow/rules/autoencoder.smk"
 include: "workflow/rules/maps.smk"
 include: "workflow/rules/report.smk"
 
@@ -25,6 +26,7 @@ wildcard_constraints:
     repeat=r"\d+",
     shard=r"\d+",
     m=r"\d+",
+    part=r"all|repeat-\d+|sweep-[dm]",
 
 
 rule all:

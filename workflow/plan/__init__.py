@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from plan.autoencoder import AutoencoderPlan
 from plan.data import DataPlan
 from plan.maps import MapsPlan
 from plan.rcca import RccaPlan
@@ -12,6 +13,7 @@ from plan.stage import Stage
 STAGES: dict[str, type[Stage]] = {
     "rpca": RpcaPlan,
     "rcca": RccaPlan,
+    "autoencoder": AutoencoderPlan,
     "maps": MapsPlan,
 }
 

@@ -17,7 +17,7 @@ from rnca.datasets.splits import fraction_split
 from rnca.datasets.views import RowView
 from rnca.features import median_gamma
 from rnca.seeding import derived_seed
-from rnca.stages.pictures import latent_map, picture_rows, shown_rows
+from rnca.stages.pictures import latent_map, no_pictures, picture_rows, shown_rows
 
 # Rows that stand for all where no more are needed: for the median heuristic of the latent
 # factors, and for the errors on training and tuning rows.
@@ -220,6 +220,44 @@ class Fit:
             "threads": _threads(),
             "peak_mb": _peak_mb(),
         }
+
+
+def run_part(
+    experiment: Experiment,
+    data: Prepared,
+    repeats: Iterable[int],
+    axes: Iterable[str],
+    before: pd.DataFrame | None = None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Make some repeats and sweeps of an experiment.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    data : Prepared
+    repeats : iterable of int
+    axes : iterable of {"d", "m"}
+        Of the sweeps.
+    before : DataFrame, optional
+        Errors of repeat 0, if there are sweeps but repeat 0 is not made here.
+
+    Returns
+    -------
+    errors : DataFrame
+        One row per fit.
+    pictures : DataFrame
+        Of repeat 0; none if it is not made here.
+    """
+    errors, pictures = [], no_pictures()
+    for repeat in repeats:
+        found, kept = run_repeat(experiment, data, repeat)
+        errors.append(found)
+        if repeat == 0:
+            pictures = kept
+    for axis in axes:
+        methods = chosen_before(errors[0] if before is None else before)
+        errors.append(run_sweep(experiment, data, axis, methods))
+    return pd.concat(errors, ignore_index=True), pictures
 
 
 def run_repeat(

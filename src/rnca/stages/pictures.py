@@ -19,6 +19,11 @@ _MAP_SIDE, _MAP_PICTURES = 15, 150
 _MAP_CANDIDATES = 2000
 
 
+def no_pictures() -> pd.DataFrame:
+    """Return the frame of a part that keeps no pictures."""
+    return pd.DataFrame(columns=COLUMNS)
+
+
 def shown_rows(data: Prepared, view: RowView, count: int) -> NDArray[np.int64]:
     """Choose which rows of a view to show: of each class as many, spread evenly over its rows.
 
