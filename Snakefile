@@ -15,6 +15,7 @@ include: "workflow/rules/data.smk"
 include: "workflow/rules/rpca.smk"
 include: "workflow/rules/rcca.smk"
 include: "workflow/rules/baselines.smk"
+include: "workflow/rules/autoencoder.smk"
 include: "workflow/rules/maps.smk"
 include: "workflow/rules/extensions.smk"
 include: "workflow/rules/report.smk"
@@ -27,6 +28,7 @@ wildcard_constraints:
     repeat=r"\d+",
     shard=r"\d+",
     m=r"\d+",
+    part=r"all|repeat-\d+|sweep-[dm]",
 
 
 rule all:

@@ -13,15 +13,22 @@ import rnca
 ROOT = Path(__file__).parents[1]
 PYTHON = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 MODULES = [
+    "autoencoder",
     "cca",
     "clustering",
     "dependence",
     "exact",
-    "features",
     "lda",
+    "features.cosine",
+    "features.fastfood",
+    "features.joint",
+    "features.linear",
+    "features.nystroem",
+    "features.width",
     "mapping",
     "moments",
     "pca",
+    "regression",
     "rows",
     "seeding",
     "spectral",

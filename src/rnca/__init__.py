@@ -4,11 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rnca.autoencoder import RandomizedAutoencoder
     from rnca.cca import RCCA
     from rnca.clustering import RSpectralClustering
+    from rnca.dcca import DCCA
     from rnca.dependence import rdc, rdc_matrix, rdc_test
     from rnca.exact import kernel_cca, kernel_pca, spectral_clustering
-    from rnca.dcca import DCCA
     from rnca.features import (
         FastfoodFeatures,
         FourierFeatures,
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
         QuasiMonteCarloFeatures,
         median_gamma,
     )
-    from rnca.lda import RLDA
     from rnca.kcca import KCCA
+    from rnca.lda import RLDA
     from rnca.moments import Moments
     from rnca.pca import RPCA
 
@@ -35,6 +36,7 @@ _HOME = {
     "rdc_test": "dependence",
     "DCCA": "dcca",
     "KCCA": "kcca",
+    "RandomizedAutoencoder": "autoencoder",
     "FourierFeatures": "features",
     "NystroemFeatures": "features",
     "LinearFeatures": "features",
@@ -62,6 +64,7 @@ __all__ = [
     "OrthogonalFeatures",
     "QuasiMonteCarloFeatures",
     "RSpectralClustering",
+    "RandomizedAutoencoder",
     "kernel_cca",
     "kernel_pca",
     "median_gamma",

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, product
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rnca.features import FeatureMap
-from rnca.mapping import FeatureMapping, check_count, pair
+from rnca.mapping import FeatureMapping, check_count, check_reg, pair
 from rnca.moments import Moments
 from rnca.rows import View, check_at_least_two_rows, check_pair, rechunk
 from rnca.spectral import column_signs
@@ -318,10 +317,7 @@ instance, or a pair, default="fourier"
 
     def _regs(self, reg: Any) -> tuple[float, float]:
         reg_x, reg_y = pair(reg, "reg")
-        for value in (reg_x, reg_y):
-            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-                raise ValueError(f"reg={value!r}: the regulariser must be a finite number >= 0.")
-        return float(reg_x), float(reg_y)
+        return check_reg(reg_x), check_reg(reg_y)
 
     def _check_sizes(self, size: Any) -> tuple[int, int]:
         sizes = pair(size, "sizes")

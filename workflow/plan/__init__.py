@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from plan.autoencoder import AutoencoderPlan
 from plan.baselines import BaselinesPlan
 from plan.data import DataPlan
 from plan.extensions import ExtensionsPlan
@@ -15,6 +16,7 @@ STAGES: dict[str, type[Stage]] = {
     "rpca": RpcaPlan,
     "rcca": RccaPlan,
     "baselines": BaselinesPlan,
+    "autoencoder": AutoencoderPlan,
     "maps": MapsPlan,
     "extensions": ExtensionsPlan,
 }

@@ -39,9 +39,11 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def panels(names: Sequence[str]) -> tuple[Figure, dict[str, Any]]:
+def panels(
+    names: Sequence[str], panels_a_row: int = _PANELS_A_ROW
+) -> tuple[Figure, dict[str, Any]]:
     """Make a figure with one panel for each name, in rows; without names it is blank."""
-    columns = min(len(names), _PANELS_A_ROW) or 1
+    columns = min(len(names), panels_a_row) or 1
     rows = -(-len(names) // columns) or 1
     figure = Figure(figsize=(3.4 * columns, 2.8 * rows + 0.4), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
