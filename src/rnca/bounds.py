@@ -10,8 +10,9 @@ halve ‖K̂ − K‖, and their error in Theorem 4 at γ is that of K̂ at 2γ.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +32,8 @@ _TOLERANCE = 1e-6
 _KEPT_VECTORS = 6
 
 
-class Inverse(NamedTuple):
+@dataclass(frozen=True)
+class Inverse:
     """(K + γI)⁻¹ by the Cholesky factor.
 
     Attributes
@@ -154,19 +156,22 @@ class FeatureKernel:
         return lambda v: (v - self.z @ inner(self.z.T @ v)) / gamma
 
 
+Kernel = ExactKernel | FeatureKernel
+
+
 class Regularised(NamedTuple):
     """One view in the eigenproblem of kernel CCA: v ↦ Kv and v ↦ (K + γI)⁻¹v."""
 
-    kernel: ExactKernel | FeatureKernel
+    kernel: Kernel
     inverse: Product
-
-    @classmethod
-    def of(cls, kernel: ExactKernel | FeatureKernel, gamma: float) -> Self:
-        """Factor a kernel for one γ."""
-        return cls(kernel, kernel.inverse(gamma))
 
 
 Views = tuple[Regularised, Regularised]
+
+
+def regularised(x: Kernel, y: Kernel, gamma: float) -> Views:
+    """Factor the kernels of two views for one γ."""
+    return Regularised(x, x.inverse(gamma)), Regularised(y, y.inverse(gamma))
 
 
 def kernel_error(exact: ExactKernel, estimate: FeatureKernel) -> float:
@@ -203,7 +208,7 @@ def cca_errors(exact: Views, estimate: Views) -> tuple[float, float]:
     )
 
 
-def _block_error(A: Product, K: ExactKernel | FeatureKernel, A_hat: Product, K_hat: Any) -> float:
+def _block_error(A: Product, K: Kernel, A_hat: Product, K_hat: Kernel) -> float:
     def squared(v: Matrix) -> Matrix:
         u = A_hat(K_hat(v)) - A(K(v))
         product: Matrix = K_hat(A_hat(u)) - K(A(u))

@@ -1,4 +1,4 @@
-"""Stage bounds: the norms of Theorems 3 and 4 by simulation, and where Theorem 4 fails."""
+"""Stage bounds: the norms of Theorems 3 and 4 by simulation."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from rnca.bounds import (
     Views,
     cca_errors,
     kernel_error,
-    squared_correlation_error,
+    regularised,
 )
 from rnca.features import FourierFeatures, median_gamma
 from rnca.seeding import derived_seed
 
 Record = dict[str, Any]
-Estimates = tuple[FeatureKernel, FeatureKernel]
+Kernels = tuple[ExactKernel, ExactKernel]
 
 
 @dataclass(frozen=True)
@@ -60,44 +60,22 @@ class Sweep:
     seed: int
 
 
-@dataclass(frozen=True)
-class Theory:
-    """Where Theorem 4 fails, and what holds in its place.
+class View:
+    """Rows of one view and a map for them, drawn from streams of their own.
 
-    Attributes
+    Parameters
     ----------
-    columns : int
-    widths : tuple of float
-        s of x and y in the counterexample: with a large and a small one Kx is nearly the identity
-        and Ky nearly constant.
-    n : tuple of int
-        Rows in the counterexample.
-    ratios : tuple of float
-        Its m/n.
-    gamma : tuple of float
-    repeats : int
-    eigen_n : int
-        Rows where eigenvalues are compared; widths are then those of the median heuristic.
-    eigen_m : tuple of int
-    eigen_gamma : tuple of float
+    width : str or float
+        As in `Sweep`.
+    shape : pair of int
+        Of the rows, which have i.i.d. normal entries.
+    m : int
+        The largest number of features.
     seed : int
         Of the whole run.
+    *purpose : str or int
+        What the draw is for.
     """
-
-    columns: int
-    widths: tuple[float, float]
-    n: tuple[int, ...]
-    ratios: tuple[float, ...]
-    gamma: tuple[float, ...]
-    repeats: int
-    eigen_n: int
-    eigen_m: tuple[int, ...]
-    eigen_gamma: tuple[float, ...]
-    seed: int
-
-
-class _View:
-    """Rows of one view and a map for them, drawn from streams of their own."""
 
     def __init__(
         self, width: str | float, shape: tuple[int, int], m: int, seed: int, *purpose: str | int
@@ -116,7 +94,8 @@ class _View:
 
     def features(self, n: int, m: int) -> Matrix:
         """First m features of the first n rows."""
-        return self.map.prefix(m).transform(self.rows[:n])
+        z: Matrix = self.map.prefix(m).transform(self.rows[:n])
+        return z
 
 
 def _width(width: str | float, rows: Matrix, seed: int) -> float:
@@ -154,7 +133,7 @@ def simulate(sweep: Sweep, repeats: Iterable[int]) -> pd.DataFrame:
 def _points(sweep: Sweep, repeat: int) -> Iterator[Record]:
     n, m = (max(*getattr(sweep, key), sweep.fixed[key]) for key in ("n", "m"))
     x, y = (
-        _View(sweep.width, (n, sweep.columns), m, sweep.seed, repeat, name) for name in ("x", "y")
+        View(sweep.width, (n, sweep.columns), m, sweep.seed, repeat, name) for name in ("x", "y")
     )
     yield from _over_rows(sweep, x, y)
     kernels = x.kernel(sweep.fixed["n"]), y.kernel(sweep.fixed["n"])
@@ -162,41 +141,38 @@ def _points(sweep: Sweep, repeat: int) -> Iterator[Record]:
     yield from _over_gamma(sweep, kernels, x, y)
 
 
-def _over_rows(sweep: Sweep, x: _View, y: _View) -> Iterator[Record]:
+def _over_rows(sweep: Sweep, x: View, y: View) -> Iterator[Record]:
     m, gamma = sweep.fixed["m"], sweep.fixed["gamma"]
     sizes = sorted({*sweep.n, sweep.fixed["n"]})
-    whole = [Regularised.of(view.kernel(sizes[-1]), gamma) for view in (x, y)]
-    nested = [_by_rows(view.features(sizes[-1], m), sizes) for view in (x, y)]
+    whole = x.kernel(sizes[-1]), y.kernel(sizes[-1])
+    inverses = whole[0].inverse(gamma), whole[1].inverse(gamma)
+    nested = (_by_rows(view.features(sizes[-1], m), sizes) for view in (x, y))
     for n, *estimates in zip(sizes, *nested, strict=True):
-        first, second = (
-            Regularised(each.kernel.leading(n), each.inverse.leading(n)) for each in whole
-        )
-        kernels = first.kernel, second.kernel
+        kernels = whole[0].leading(n), whole[1].leading(n)
+        first, second = map(Regularised, kernels, (each.leading(n) for each in inverses))
         record = {"n": n, "m": m, "gamma": gamma, **_kernel_errors(kernels, estimates)}
         yield record | _cca_errors((first, second), estimates, gamma)
 
 
-def _over_features(
-    sweep: Sweep, kernels: tuple[ExactKernel, ExactKernel], x: _View, y: _View
-) -> Iterator[Record]:
+def _over_features(sweep: Sweep, kernels: Kernels, x: View, y: View) -> Iterator[Record]:
     n, gamma = sweep.fixed["n"], sweep.fixed["gamma"]
     sizes = sorted(set(sweep.m) - {sweep.fixed["m"]})
-    first, second = (Regularised.of(kernel, gamma) for kernel in kernels)
-    nested = [_by_features(view.features(n, sizes[-1]), sizes) for view in (x, y)] if sizes else []
+    if not sizes:
+        return
+    exact = regularised(*kernels, gamma)
+    nested = (_by_features(view.features(n, sizes[-1]), sizes) for view in (x, y))
     for m, *estimates in zip(sizes, *nested, strict=True):
         record = {"n": n, "m": m, "gamma": gamma, **_kernel_errors(kernels, estimates)}
-        yield record | _cca_errors((first, second), estimates, gamma)
+        yield record | _cca_errors(exact, estimates, gamma)
 
 
-def _over_gamma(
-    sweep: Sweep, kernels: tuple[ExactKernel, ExactKernel], x: _View, y: _View
-) -> Iterator[Record]:
+def _over_gamma(sweep: Sweep, kernels: Kernels, x: View, y: View) -> Iterator[Record]:
     n, m = sweep.fixed["n"], sweep.fixed["m"]
     estimates = [FeatureKernel(view.features(n, m)) for view in (x, y)]
     shared = {"n": n, "m": m, **_kernel_errors(kernels, estimates)}
     for gamma in sorted(set(sweep.gamma) - {sweep.fixed["gamma"]}):
-        first, second = (Regularised.of(kernel, gamma) for kernel in kernels)
-        yield shared | {"gamma": gamma} | _cca_errors((first, second), estimates, gamma)
+        exact = regularised(*kernels, gamma)
+        yield shared | {"gamma": gamma} | _cca_errors(exact, estimates, gamma)
 
 
 def _by_rows(z: Matrix, sizes: Sequence[int]) -> Iterator[FeatureKernel]:
@@ -230,8 +206,7 @@ def _kernel_errors(
     kernels: Sequence[ExactKernel], estimates: Sequence[FeatureKernel]
 ) -> dict[str, float]:
     norms = {
-        f"kernel_norm_{view}": kernel.norm()
-        for view, kernel in zip("xy", kernels, strict=True)
+        f"kernel_norm_{view}": kernel.norm() for view, kernel in zip("xy", kernels, strict=True)
     }
     errors = {
         f"kernel_error_{view}": kernel_error(kernel, estimate)
@@ -240,9 +215,7 @@ def _kernel_errors(
     return norms | errors
 
 
-def _cca_errors(
-    exact: Views, estimates: Sequence[FeatureKernel], gamma: float
-) -> dict[str, float]:
-    x, y = (Regularised.of(estimate, gamma) for estimate in estimates)
-    xy, yx = cca_errors(exact, (x, y))
+def _cca_errors(exact: Views, estimates: Sequence[FeatureKernel], gamma: float) -> dict[str, float]:
+    x, y = estimates
+    xy, yx = cca_errors(exact, regularised(x, y, gamma))
     return {"cca_error_xy": xy, "cca_error_yx": yx}
