@@ -12,6 +12,7 @@ if not workflow.config_settings.configfiles:
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
+include: "workflow/rules/bounds.smk"
 include: "workflow/rules/rcca.smk"
 include: "workflow/rules/report.smk"
 
@@ -23,6 +24,8 @@ wildcard_constraints:
     repeat=r"\d+",
     shard=r"\d+",
     m=r"\d+",
+    sweep="[a-z0-9-]+",
+    block=r"\d+",
 
 
 rule all:

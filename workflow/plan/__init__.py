@@ -2,12 +2,14 @@
 
 from typing import Any
 
+from plan.bounds import BoundsPlan
 from plan.data import DataPlan
 from plan.rcca import RccaPlan
 from plan.stage import Stage
 
 # In the order of the paper, which is that of the summary.
 STAGES: dict[str, type[Stage]] = {
+    "bounds": BoundsPlan,
     "rcca": RccaPlan,
 }
 

@@ -94,8 +94,7 @@ class View:
 
     def features(self, n: int, m: int) -> Matrix:
         """First m features of the first n rows."""
-        z: Matrix = self.map.prefix(m).transform(self.rows[:n])
-        return z
+        return self.map.prefix(m).transform(self.rows[:n]).astype(np.float64, copy=False)
 
 
 def _width(width: str | float, rows: Matrix, seed: int) -> float:
@@ -160,7 +159,7 @@ def _over_features(sweep: Sweep, kernels: Kernels, x: View, y: View) -> Iterator
     if not sizes:
         return
     exact = regularised(*kernels, gamma)
-    nested = (_by_features(view.features(n, sizes[-1]), sizes) for view in (x, y))
+    nested = (by_features(view.features(n, sizes[-1]), sizes) for view in (x, y))
     for m, *estimates in zip(sizes, *nested, strict=True):
         record = {"n": n, "m": m, "gamma": gamma, **_kernel_errors(kernels, estimates)}
         yield record | _cca_errors(exact, estimates, gamma)
@@ -176,12 +175,14 @@ def _over_gamma(sweep: Sweep, kernels: Kernels, x: View, y: View) -> Iterator[Re
 
 
 def _by_rows(z: Matrix, sizes: Sequence[int]) -> Iterator[FeatureKernel]:
+    """Yield the estimate for the first n rows for each n of the increasing ``sizes``."""
     m = z.shape[1]
     for n, known in zip(sizes, _nested_grams(z, sizes, m), strict=True):
         yield FeatureKernel(z[:n], known)
 
 
-def _by_features(z: Matrix, sizes: Sequence[int]) -> Iterator[FeatureKernel]:
+def by_features(z: Matrix, sizes: Sequence[int]) -> Iterator[FeatureKernel]:
+    """Yield the estimate by the first m features for each m of the increasing ``sizes``."""
     n = z.shape[0]
     for m, known in zip(sizes, _nested_grams(z.T, sizes, n - 1), strict=True):
         yield FeatureKernel(z[:, :m], known)

@@ -8,12 +8,11 @@ import pandas as pd
 from tqdm import tqdm
 
 from rnca.bounds import (
-    FeatureKernel,
     cca_errors,
     regularised,
     squared_correlation_error,
 )
-from rnca.stages.bounds import View
+from rnca.stages.bounds import View, by_features
 
 # The γ at which K̂ has the error that these features have at γ = 1.
 FEATURES = {"unit": 2.0, "unbiased": 1.0}
@@ -76,8 +75,8 @@ def violations(settings: Counterexample) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per repeat, n, m, γ and kind of ``features``: ``unbiased`` estimate K by K̂,
-        ``unit`` ones, as in the theorem, K/2 by K̂/2.
+        One row per repeat, n, ``ratio`` m/n, γ and kind of ``features``: ``unbiased`` estimate K
+        by K̂, ``unit`` ones, as in the theorem, K/2 by K̂/2.
     """
     cases = [(repeat, n) for repeat in range(settings.repeats) for n in settings.n]
     records = [
@@ -89,25 +88,26 @@ def violations(settings: Counterexample) -> pd.DataFrame:
 
 
 def _violations(settings: Counterexample, n: int, repeat: int) -> Iterator[dict[str, Any]]:
-    sizes = sorted({max(1, round(ratio * n)) for ratio in settings.ratios})
+    ratios = sorted(set(settings.ratios))
+    sizes = [max(1, round(ratio * n)) for ratio in ratios]
     shape, purpose = (n, settings.columns), ("counterexample", repeat, n)
     x, y = (
         View(width, shape, sizes[-1], settings.seed, *purpose, name)
         for width, name in zip(settings.widths, ("x", "y"), strict=True)
     )
     kernels = x.kernel(n), y.kernel(n)
-    z_x, z_y = (view.features(n, sizes[-1]) for view in (x, y))
+    nested = (by_features(view.features(n, sizes[-1]), sizes) for view in (x, y))
     exact = {
         gamma: regularised(*kernels, gamma)
         for gamma in {g * factor for g in settings.gamma for factor in FEATURES.values()}
     }
-    for m in sizes:
-        estimates = FeatureKernel(z_x[:, :m]), FeatureKernel(z_y[:, :m])
-        for gamma in settings.gamma:
-            for features, factor in FEATURES.items():
-                estimate = regularised(*estimates, factor * gamma)
+    for ratio, m, estimate_x, estimate_y in zip(ratios, sizes, *nested, strict=True):
+        for features, factor in FEATURES.items():
+            for gamma in settings.gamma:
+                estimate = regularised(estimate_x, estimate_y, factor * gamma)
                 error = max(cca_errors(exact[factor * gamma], estimate))
-                yield {"m": m, "gamma": gamma, "features": features, "error": error}
+                labels = {"ratio": ratio, "m": m, "gamma": gamma, "features": features}
+                yield labels | {"error": error}
 
 
 def correlation_errors(settings: Correlations) -> pd.DataFrame:
