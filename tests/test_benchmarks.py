@@ -110,13 +110,3 @@ def test_peer_that_is_not_installed_is_left_out_with_the_reason(halves):
     absent = replace(peers.cca_peers(settings)[0], module="no_such_package")
     (row,) = peers.compare(settings, Data(*halves, "digits"), absent)
     assert "No module named 'no_such_package'" in row["skipped"]
-
-
-@pytest.mark.usefixtures("modules")
-def test_exponent_of_a_power_law_with_noise_lies_within_its_error():
-    from exponents import fitted_exponent
-
-    x = np.geomspace(1, 1e4, 40)
-    noise = np.random.default_rng(0).normal(0, 0.1, 40)
-    fit = fitted_exponent(x, 3 * x**1.7 * np.exp(noise))
-    assert abs(fit.value - 1.7) < 3 * fit.error < 0.1

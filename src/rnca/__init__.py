@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rnca.cca import RCCA
     from rnca.exact import kernel_cca, kernel_pca
-    from rnca.features import FourierFeatures, LinearFeatures, NystroemFeatures, median_gamma
+    from rnca.features import (
+        FastfoodFeatures,
+        FourierFeatures,
+        LinearFeatures,
+        NystroemFeatures,
+        OrthogonalFeatures,
+        QuasiMonteCarloFeatures,
+        median_gamma,
+    )
     from rnca.moments import Moments
     from rnca.pca import RPCA
 
@@ -18,6 +26,9 @@ _HOME = {
     "FourierFeatures": "features",
     "NystroemFeatures": "features",
     "LinearFeatures": "features",
+    "OrthogonalFeatures": "features",
+    "FastfoodFeatures": "features",
+    "QuasiMonteCarloFeatures": "features",
     "median_gamma": "features",
     "Moments": "moments",
     "kernel_cca": "exact",
@@ -27,10 +38,13 @@ _HOME = {
 __all__ = [
     "RCCA",
     "RPCA",
+    "FastfoodFeatures",
     "FourierFeatures",
     "LinearFeatures",
     "Moments",
     "NystroemFeatures",
+    "OrthogonalFeatures",
+    "QuasiMonteCarloFeatures",
     "kernel_cca",
     "kernel_pca",
     "median_gamma",

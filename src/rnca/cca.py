@@ -32,8 +32,8 @@ class RCCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     ----------
     n_components : int, default=50
         Number of canonical variables.
-    feature_map : {"fourier", "nystroem", "linear"}, FeatureMap instance, or a pair, \
-default="fourier"
+    feature_map : {"fourier", "nystroem", "linear", "orthogonal", "fastfood", "qmc"}, FeatureMap \
+instance, or a pair, default="fourier"
         The map of both views, or one for each.
     n_features : int or pair, default=1000
         Number of random features m; ignored by linear features.

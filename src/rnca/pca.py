@@ -25,7 +25,8 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     ----------
     n_components : int, default=2
         Number of principal components.
-    feature_map : {"fourier", "nystroem", "linear"} or FeatureMap instance, default="fourier"
+    feature_map : {"fourier", "nystroem", "linear", "orthogonal", "fastfood", "qmc"} or FeatureMap \
+instance, default="fourier"
         To approximate kernel PCA with landmarks, give ``NystroemFeatures(…, whiten=True)``.
     n_features : int, default=1000
         Number of random features m; ignored by linear features.

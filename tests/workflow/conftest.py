@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-NEEDED = ["Snakefile", "environment.yml", "config", "profiles", "resources", "src", "workflow"]
+NEEDED = ["Snakefile", "environment.yml"]
+NEEDED += ["config", "docs", "profiles", "resources", "src", "workflow"]
 # Nothing is fetched in these tests: whoever tries is refused at once.
 NOWHERE = "http://127.0.0.1:9"
 OFFLINE = dict.fromkeys(["https_proxy", "HTTPS_PROXY", "npm_config_https_proxy"], NOWHERE)

@@ -4,13 +4,17 @@ from typing import Any
 
 from plan.bounds import BoundsPlan
 from plan.data import DataPlan
+from plan.maps import MapsPlan
 from plan.rcca import RccaPlan
+from plan.rpca import RpcaPlan
 from plan.stage import Stage
 
 # In the order of the paper, which is that of the summary.
 STAGES: dict[str, type[Stage]] = {
+    "rpca": RpcaPlan,
     "bounds": BoundsPlan,
     "rcca": RccaPlan,
+    "maps": MapsPlan,
 }
 
 
@@ -52,9 +56,15 @@ class Plan:
         return [
             *self.data.all_records(),
             f"{self.results}/tables/data.md",
-            *(file for stage in self.stages.values() for file in stage.outputs()),
+            *self.shown(),
+            f"{self.results}/tables/claims.md",
+            f"{self.results}/report.html",
             f"{self.results}/summary.txt",
         ]
+
+    def shown(self) -> list[str]:
+        """List what the stages show."""
+        return [file for stage in self.stages.values() for file in stage.outputs()]
 
     def tables(self) -> list[str]:
         """List the tables that the screen shows at the end of a run."""

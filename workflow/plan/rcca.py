@@ -20,6 +20,8 @@ MINUTES_IF_UNKNOWN = 12 * 60
 class RccaPlan(Experiments):
     """The fits of Table 1."""
 
+    title = "Canonical correlations (Table 1)"
+
     def outputs(self) -> list[str]:
         """List the tables and the figures."""
         if not self.settings:

@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
 
 import settings
 from code_version import code_of
-from plan import Plan
+from plan import Plan, report as report_plan
 from plan.data import FETCHED, PREPARED, record
 
 settings.check(config)

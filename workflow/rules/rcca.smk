@@ -172,7 +172,7 @@ rule rcca_leaks_table:
     output:
         markdown=report(
             f"{RESULTS}/tables/leaks.md",
-            caption="../report/rcca_leaks_table.rst",
+            caption="../report/leaks_table.rst",
             category="RCCA",
             labels={"what": "leak audit"},
         ),

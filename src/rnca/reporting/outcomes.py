@@ -46,7 +46,7 @@ def read_outcomes(
         Why each of the others was not run.
     """
     frames = [pd.read_csv(path) for path in paths]
-    run = [frame for frame in frames if "not_run" not in frame]
+    run = [frame for frame in frames if "not_run" not in frame and len(frame)]
     reasons = {
         str(row["experiment"]): str(row["not_run"])
         for frame in frames
