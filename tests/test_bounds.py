@@ -9,7 +9,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 from rnca.bounds import (
     ExactKernel,
     FeatureKernel,
-    Inverse,
     cca_bound,
     cca_errors,
     correlation_bound,
@@ -17,7 +16,6 @@ from rnca.bounds import (
     kernel_error,
     limiting_cca_error,
     proved_cca_bound,
-    regularised,
     squared_correlation_error,
 )
 from rnca.features import FourierFeatures
@@ -54,8 +52,8 @@ def dense_cca_errors(exact, estimate, gamma):
 
 
 def fast_cca_errors(kernels, features, gamma):
-    exact = regularised(*map(ExactKernel, kernels), gamma)
-    return cca_errors(exact, regularised(*map(FeatureKernel, features), gamma))
+    exact = tuple(ExactKernel(K).regularised(gamma) for K in kernels)
+    return cca_errors(exact, tuple(FeatureKernel(z).regularised(gamma) for z in features))
 
 
 @pytest.mark.parametrize("m", [1, 20, N, 150])
@@ -79,20 +77,26 @@ def test_norm_is_found_where_the_largest_eigenvalue_is_negative_and_has_a_near_d
 def test_gram_matrix_given_is_used(halves):
     z = FourierFeatures(5, random_state=0).fit_transform(halves[0][:9])
     v = np.arange(9.0)
-    assert_allclose(
-        FeatureKernel(z, z.T @ z).inverse(0.1)(v), FeatureKernel(z).inverse(0.1)(v), rtol=1e-12
-    )
+    given, own = FeatureKernel(z, z.T @ z), FeatureKernel(z)
+    assert_allclose(given.regularised(0.1).inverse(v), own.regularised(0.1).inverse(v), rtol=1e-12)
     assert_allclose(FeatureKernel(z.T, 2 * z.T @ z)(v[:5]), 2 * FeatureKernel(z.T)(v[:5]))
 
 
-def test_leading_blocks_are_those_of_the_first_rows():
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("n", [25, N])
+def test_factored_kernel_has_that_of_the_first_rows_in_it(n, overwrite):
     (K, _), _ = draw(N, 1, (0.05, 0.05), seed=0)
-    whole, v = ExactKernel(K), np.arange(25.0)
-    inverse = whole.inverse(0.1)
-    assert isinstance(inverse, Inverse)
-    expected = np.linalg.solve(K[:25, :25] + 0.1 * np.eye(25), v)
-    assert_allclose(inverse.leading(25)(v), expected, rtol=1e-9)
-    assert_allclose(whole.leading(25)(v), K[:25, :25] @ v, rtol=1e-12)
+    expected, v = K[:n, :n].copy(), np.arange(float(n))
+    leading = ExactKernel(K).factored(0.1, overwrite=overwrite).leading(n)
+    assert_allclose(leading(v), expected @ v, rtol=1e-12)
+    assert_allclose(leading.inverse(v), np.linalg.solve(expected + 0.1 * np.eye(n), v), rtol=1e-9)
+    assert_allclose(leading.norm(), np.linalg.norm(expected, 2), rtol=1e-6)
+    assert (K[:n, :n] == expected).all() != overwrite
+
+
+def test_matrix_that_is_no_kernel_is_refused():
+    with pytest.raises(np.linalg.LinAlgError, match=r"γ = 0\.5 is not positive definite"):
+        ExactKernel(-np.eye(3)).regularised(0.5)
 
 
 def test_unit_features_at_gamma_are_unbiased_ones_at_twice_gamma():
@@ -184,10 +188,10 @@ def test_what_is_proved_in_place_of_theorem_4_holds_for_every_draw(widths, m, ga
         (lambda: limiting_cca_error(10, 0.5, np.inf), "gamma = inf"),
         (lambda: ExactKernel(np.ones((1, 1))), "n = 1"),
         (lambda: ExactKernel(np.ones((3, 2))), r"shape \(3, 2\)"),
-        (lambda: ExactKernel(np.eye(3)).inverse(0.0), "gamma = 0.0"),
+        (lambda: ExactKernel(np.eye(3)).factored(0.0), "gamma = 0.0"),
         (lambda: FeatureKernel(np.ones((3, 0))), "m = 0"),
         (lambda: FeatureKernel(np.ones((1, 3))), "n = 1"),
-        (lambda: FeatureKernel(np.ones((3, 1))).inverse(-1.0), "gamma = -1.0"),
+        (lambda: FeatureKernel(np.ones((3, 1))).regularised(-1.0), "gamma = -1.0"),
     ],
 )
 def test_wrong_arguments_are_named(call, words):

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 from scipy.linalg.blas import dsymv, dtrsv
+from scipy.linalg.lapack import dpotrf
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from rnca.exact import regularised_basis
@@ -33,27 +34,56 @@ _KEPT_VECTORS = 6
 
 
 @dataclass(frozen=True)
-class Inverse:
-    """(K + γI)⁻¹ by the Cholesky factor.
+class FactoredKernel:
+    """A kernel matrix K and the Cholesky factor L of K + γI, in the room of one matrix.
 
     Attributes
     ----------
-    L : ndarray of shape (n, n)
-        Lower triangular with LLᵀ = K + γI, in Fortran's order.
+    packed : ndarray of shape (n, n)
+        K above the diagonal, L on and below it, in Fortran's order.
+    diagonal : ndarray of shape (n,)
+        That of K.
     """
 
-    L: Matrix
+    packed: Matrix
+    diagonal: Matrix
+
+    @classmethod
+    def overwriting(cls, K: Matrix, gamma: float) -> "FactoredKernel":
+        """Factor a symmetric K in its own memory, which must be contiguous."""
+        packed, diagonal = _in_fortran_order(K), K.diagonal().copy()
+        packed[np.diag_indices_from(packed)] += gamma
+        packed, failed = dpotrf(packed, lower=1, clean=0, overwrite_a=1)
+        if failed:
+            raise np.linalg.LinAlgError(
+                f"K + γI with γ = {gamma:g} is not positive definite in float64; K has to be a "
+                "kernel matrix, and γ more than the rounding of its largest eigenvalue."
+            )
+        return cls(packed, diagonal)
+
+    def __len__(self) -> int:
+        return len(self.diagonal)
 
     def __call__(self, v: Matrix) -> Matrix:
-        """Apply the inverse to a vector."""
+        """Multiply a vector by K."""
+        product: Matrix = dsymv(1.0, self.packed, v, lower=0)
+        product += (self.diagonal - self.packed.diagonal()) * v
+        return product
+
+    def norm(self) -> float:
+        """Return ‖K‖."""
+        return _norm_of_symmetric(self, len(self))
+
+    def inverse(self, v: Matrix) -> Matrix:
+        """Multiply a vector by (K + γI)⁻¹."""
         # LAPACK's solver for many right-hand sides takes six times as long for one.
-        once = dtrsv(self.L, v, lower=1)
-        twice: Matrix = dtrsv(self.L, once, lower=1, trans=1, overwrite_x=True)
+        once = dtrsv(self.packed, v, lower=1)
+        twice: Matrix = dtrsv(self.packed, once, lower=1, trans=1, overwrite_x=True)
         return twice
 
-    def leading(self, n: int) -> "Inverse":
+    def leading(self, n: int) -> "FactoredKernel":
         """Return that of the first n rows: the factor of a leading block leads the factor."""
-        return Inverse(np.asfortranarray(self.L[:n, :n]))
+        return FactoredKernel(np.asfortranarray(self.packed[:n, :n]), self.diagonal[:n])
 
 
 class ExactKernel:
@@ -71,7 +101,7 @@ class ExactKernel:
     >>> kernel = ExactKernel(np.array([[1.0, 0.5], [0.5, 1.0]]))
     >>> kernel.norm()
     1.5
-    >>> kernel.inverse(1.0)(np.array([1.0, 1.0]))
+    >>> kernel.regularised(1.0).inverse(np.array([1.0, 1.0]))
     array([0.4, 0.4])
     """
 
@@ -94,13 +124,15 @@ class ExactKernel:
         """Return ‖K‖."""
         return _norm_of_symmetric(self, len(self))
 
-    def inverse(self, gamma: float) -> Inverse:
-        """Factor K + γI."""
-        return _inverse(self.K, _check_gamma(gamma))
+    def factored(self, gamma: float, *, overwrite: bool = False) -> FactoredKernel:
+        """Factor K + γI, in K's own memory if this object is no longer needed."""
+        K = self.K if overwrite else self.K.copy(order="F")
+        return FactoredKernel.overwriting(K, _check_gamma(gamma))
 
-    def leading(self, n: int) -> "ExactKernel":
-        """Return the kernel matrix of the first n rows."""
-        return ExactKernel(self.K[:n, :n])
+    def regularised(self, gamma: float) -> "Regularised":
+        """Return the view with K and (K + γI)⁻¹."""
+        factored = self.factored(gamma)
+        return Regularised(factored, factored.inverse)
 
 
 class FeatureKernel:
@@ -146,17 +178,16 @@ class FeatureKernel:
             product = dsymv(2 / self.m, self.gram, v, lower=1)
         return product
 
-    def inverse(self, gamma: float) -> Product:
-        """Factor K̂ + γI, or, if m < n, the m × m matrix of Woodbury's identity."""
-        gamma = _check_gamma(gamma)
-        half = self.m / 2
-        inner = _inverse(self.gram, gamma * half)
+    def regularised(self, gamma: float) -> "Regularised":
+        """Return the view with K̂ and (K̂ + γI)⁻¹, if m < n by Woodbury's identity."""
+        gamma, half = _check_gamma(gamma), self.m / 2
+        inner = FactoredKernel.overwriting(self.gram.copy(order="F"), gamma * half).inverse
         if self.m >= self.n:
-            return lambda v: inner(v) * half
-        return lambda v: (v - self.z @ inner(self.z.T @ v)) / gamma
+            return Regularised(self, lambda v: inner(v) * half)
+        return Regularised(self, lambda v: (v - self.z @ inner(self.z.T @ v)) / gamma)
 
 
-Kernel = ExactKernel | FeatureKernel
+Kernel = ExactKernel | FactoredKernel | FeatureKernel
 
 
 class Regularised(NamedTuple):
@@ -169,17 +200,12 @@ class Regularised(NamedTuple):
 Views = tuple[Regularised, Regularised]
 
 
-def regularised(x: Kernel, y: Kernel, gamma: float) -> Views:
-    """Factor the kernels of two views for one γ."""
-    return Regularised(x, x.inverse(gamma)), Regularised(y, y.inverse(gamma))
-
-
-def kernel_error(exact: ExactKernel, estimate: FeatureKernel) -> float:
+def kernel_error(exact: ExactKernel | FactoredKernel, estimate: FeatureKernel) -> float:
     """Compute ‖K̂ − K‖, which Theorem 3 bounds.
 
     Parameters
     ----------
-    exact : ExactKernel
+    exact : ExactKernel or FactoredKernel
     estimate : FeatureKernel
         Of the same n rows.
     """
@@ -355,12 +381,6 @@ def _bernstein(n: int, m: int, d: int, largest: float | None, norm: float | None
 def _in_fortran_order(symmetric: Matrix) -> Matrix:
     """Return a symmetric matrix as BLAS wants it, without a copy if it is contiguous."""
     return symmetric.T if symmetric.flags.c_contiguous else np.asfortranarray(symmetric)
-
-
-def _inverse(K: Matrix, shift: float) -> Inverse:
-    shifted = K.copy(order="F")
-    shifted[np.diag_indices_from(shifted)] += shift
-    return Inverse(scipy.linalg.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False))
 
 
 def _norm_of_symmetric(product: Product, n: int) -> float:

@@ -5,8 +5,8 @@ from typing import Any
 
 from plan.stage import Stage
 
-# Kernels of n rows, factors and copies of their leading blocks at one time.
-MATRICES_AT_A_TIME = 10
+# Kernels of n rows with their factors, copies of leading blocks, and what makes them, at one time.
+MATRICES_AT_A_TIME = 6
 # Less than any core of today does in the factorisations of a draw.
 CAUTIOUS_OPERATIONS_A_SECOND = 5e9
 MINUTES_BESIDE_THE_DRAWS = 15
@@ -106,7 +106,7 @@ class BoundsPlan(Stage):
     def minutes(self, wildcards: Any) -> int:
         """Return the minutes a block of draws may take."""
         sweep = self.sweeps[wildcards.sweep]
-        seconds = sweep["block"] * operations(sweep) / CAUTIOUS_OPERATIONS_A_SECOND
+        seconds = float(sweep["block"]) * operations(sweep) / CAUTIOUS_OPERATIONS_A_SECOND
         return MINUTES_BESIDE_THE_DRAWS + ceil(seconds / 60)
 
     def minutes_here(self, dataset: str, cores: int) -> float:
@@ -116,9 +116,9 @@ class BoundsPlan(Stage):
 
 def draw_mem_mb(sweep: dict[str, Any]) -> int:
     """Foresee the memory of one draw, in millions of bytes."""
-    n, m = (max(*sweep[key], sweep["fixed"][key]) for key in ("n", "m"))
+    n, m = (int(max(*sweep[key], sweep["fixed"][key])) for key in ("n", "m"))
     matrices = MATRICES_AT_A_TIME * 8 * n**2
-    features = 2 * 2 * 8 * max(n * sweep["fixed"]["m"], sweep["fixed"]["n"] * m)
+    features = 2 * 2 * 8 * max(n * int(sweep["fixed"]["m"]), int(sweep["fixed"]["n"]) * m)
     return 300 + ceil((matrices + features) / 1e6)
 
 

@@ -11,13 +11,13 @@ from tqdm import tqdm
 
 from rnca.bounds import (
     ExactKernel,
+    FactoredKernel,
     FeatureKernel,
     Matrix,
     Regularised,
     Views,
     cca_errors,
     kernel_error,
-    regularised,
 )
 from rnca.features import FourierFeatures, median_gamma
 from rnca.seeding import derived_seed
@@ -143,12 +143,11 @@ def _points(sweep: Sweep, repeat: int) -> Iterator[Record]:
 def _over_rows(sweep: Sweep, x: View, y: View) -> Iterator[Record]:
     m, gamma = sweep.fixed["m"], sweep.fixed["gamma"]
     sizes = sorted({*sweep.n, sweep.fixed["n"]})
-    whole = x.kernel(sizes[-1]), y.kernel(sizes[-1])
-    inverses = whole[0].inverse(gamma), whole[1].inverse(gamma)
+    whole = [view.kernel(sizes[-1]).factored(gamma, overwrite=True) for view in (x, y)]
     nested = (_by_rows(view.features(sizes[-1], m), sizes) for view in (x, y))
     for n, *estimates in zip(sizes, *nested, strict=True):
-        kernels = whole[0].leading(n), whole[1].leading(n)
-        first, second = map(Regularised, kernels, (each.leading(n) for each in inverses))
+        kernels = [each.leading(n) for each in whole]
+        first, second = (Regularised(kernel, kernel.inverse) for kernel in kernels)
         record = {"n": n, "m": m, "gamma": gamma, **_kernel_errors(kernels, estimates)}
         yield record | _cca_errors((first, second), estimates, gamma)
 
@@ -158,7 +157,7 @@ def _over_features(sweep: Sweep, kernels: Kernels, x: View, y: View) -> Iterator
     sizes = sorted(set(sweep.m) - {sweep.fixed["m"]})
     if not sizes:
         return
-    exact = regularised(*kernels, gamma)
+    exact = regularised(kernels, gamma)
     nested = (by_features(view.features(n, sizes[-1]), sizes) for view in (x, y))
     for m, *estimates in zip(sizes, *nested, strict=True):
         record = {"n": n, "m": m, "gamma": gamma, **_kernel_errors(kernels, estimates)}
@@ -170,7 +169,7 @@ def _over_gamma(sweep: Sweep, kernels: Kernels, x: View, y: View) -> Iterator[Re
     estimates = [FeatureKernel(view.features(n, m)) for view in (x, y)]
     shared = {"n": n, "m": m, **_kernel_errors(kernels, estimates)}
     for gamma in sorted(set(sweep.gamma) - {sweep.fixed["gamma"]}):
-        exact = regularised(*kernels, gamma)
+        exact = regularised(kernels, gamma)
         yield shared | {"gamma": gamma} | _cca_errors(exact, estimates, gamma)
 
 
@@ -204,7 +203,7 @@ def _nested_grams(z: Matrix, sizes: Sequence[int], small: int) -> Iterator[Matri
 
 
 def _kernel_errors(
-    kernels: Sequence[ExactKernel], estimates: Sequence[FeatureKernel]
+    kernels: Sequence[ExactKernel | FactoredKernel], estimates: Sequence[FeatureKernel]
 ) -> dict[str, float]:
     norms = {
         f"kernel_norm_{view}": kernel.norm() for view, kernel in zip("xy", kernels, strict=True)
@@ -216,7 +215,12 @@ def _kernel_errors(
     return norms | errors
 
 
+def regularised(kernels: Sequence[ExactKernel | FeatureKernel], gamma: float) -> Views:
+    """Factor the kernels of two views for one γ."""
+    x, y = (kernel.regularised(gamma) for kernel in kernels)
+    return x, y
+
+
 def _cca_errors(exact: Views, estimates: Sequence[FeatureKernel], gamma: float) -> dict[str, float]:
-    x, y = estimates
-    xy, yx = cca_errors(exact, regularised(x, y, gamma))
+    xy, yx = cca_errors(exact, regularised(estimates, gamma))
     return {"cca_error_xy": xy, "cca_error_yx": yx}

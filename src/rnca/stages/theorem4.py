@@ -9,10 +9,9 @@ from tqdm import tqdm
 
 from rnca.bounds import (
     cca_errors,
-    regularised,
     squared_correlation_error,
 )
-from rnca.stages.bounds import View, by_features
+from rnca.stages.bounds import View, by_features, regularised
 
 # The γ at which K̂ has the error that these features have at γ = 1.
 FEATURES = {"unit": 2.0, "unbiased": 1.0}
@@ -98,13 +97,13 @@ def _violations(settings: Counterexample, n: int, repeat: int) -> Iterator[dict[
     kernels = x.kernel(n), y.kernel(n)
     nested = (by_features(view.features(n, sizes[-1]), sizes) for view in (x, y))
     exact = {
-        gamma: regularised(*kernels, gamma)
+        gamma: regularised(kernels, gamma)
         for gamma in {g * factor for g in settings.gamma for factor in FEATURES.values()}
     }
-    for ratio, m, estimate_x, estimate_y in zip(ratios, sizes, *nested, strict=True):
+    for ratio, m, *estimates in zip(ratios, sizes, *nested, strict=True):
         for features, factor in FEATURES.items():
             for gamma in settings.gamma:
-                estimate = regularised(estimate_x, estimate_y, factor * gamma)
+                estimate = regularised(estimates, factor * gamma)
                 error = max(cca_errors(exact[factor * gamma], estimate))
                 labels = {"ratio": ratio, "m": m, "gamma": gamma, "features": features}
                 yield labels | {"error": error}
