@@ -142,11 +142,8 @@ def test_bounds_are_the_printed_formulas():
     fourth = (np.sqrt(3 * n**2 * np.log(2 * n) / m) + 2 * n * np.log(2 * n) / m) / gamma
     assert_allclose(cca_bound(n, m, gamma), fourth)
     assert_allclose(correlation_bound(n, m, gamma), 2 * right / gamma)
-    assert_allclose(proved_cca_bound(n, m, gamma, norm=3.0), 301 / gamma * _sharp(n, m, 3.0))
-
-
-def _sharp(n, m, norm):
-    return np.sqrt(6 * n * norm * np.log(n) / m) + 4 * n * np.log(n) / m
+    sharp = (np.sqrt(6 * n * 3.0 * np.log(2 * n) / m) + 4 * n * np.log(2 * n) / m) / gamma
+    assert_allclose(proved_cca_bound(n, m, gamma, norm=3.0), 301 * sharp)
 
 
 @pytest.mark.parametrize(("n", "m", "gamma"), [(1000, 500, 1e-3), (1000, 1000, 0.3)])

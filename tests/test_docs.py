@@ -13,6 +13,7 @@ import rnca
 ROOT = Path(__file__).parents[1]
 PYTHON = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 MODULES = [
+    "bounds",
     "cca",
     "exact",
     "features",

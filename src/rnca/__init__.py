@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rnca.bounds import cca_bound, correlation_bound, kernel_bound
     from rnca.cca import RCCA
     from rnca.exact import kernel_cca, kernel_pca
     from rnca.features import (
@@ -33,6 +34,9 @@ _HOME = {
     "Moments": "moments",
     "kernel_cca": "exact",
     "kernel_pca": "exact",
+    "kernel_bound": "bounds",
+    "cca_bound": "bounds",
+    "correlation_bound": "bounds",
 }
 
 __all__ = [
@@ -45,6 +49,9 @@ __all__ = [
     "NystroemFeatures",
     "OrthogonalFeatures",
     "QuasiMonteCarloFeatures",
+    "cca_bound",
+    "correlation_bound",
+    "kernel_bound",
     "kernel_cca",
     "kernel_pca",
     "median_gamma",

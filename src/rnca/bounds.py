@@ -284,7 +284,7 @@ def kernel_bound(
 
     Examples
     --------
-    >>> from rnca.bounds import kernel_bound
+    >>> from rnca import kernel_bound
     >>> round(kernel_bound(1000, 1000), 1)
     157.8
     >>> round(kernel_bound(1000, 1000, largest=2000), 1)
@@ -310,7 +310,7 @@ def cca_bound(
 
     Examples
     --------
-    >>> from rnca.bounds import cca_bound
+    >>> from rnca import cca_bound
     >>> round(cca_bound(2000, 1000, 1e-3), -3)
     349000.0
     """
@@ -318,22 +318,33 @@ def cca_bound(
 
 
 def proved_cca_bound(n: int, m: int, gamma: float, *, norm: float | None = None) -> float:
-    """Evaluate a bound on E‖R̂⁻¹L̂ − R⁻¹L‖ that does follow from Theorem 3.
+    """Evaluate a bound on E‖R̂⁻¹L̂ − R⁻¹L‖ that does hold, for the features with B = 2n.
 
-    (1/γ)·(1 + ‖K‖/γ)·b with b = `kernel_bound` for B = 2n; docs/theory.md has the proof.
+    It is (1 + ‖K‖/γ) times `cca_bound`; docs/theory.md has the proof.
 
     Parameters
     ----------
     n, m, gamma, norm
         As in `cca_bound`; ``norm`` is the larger of both views.
     """
-    gamma = _check_gamma(gamma)
-    b = kernel_bound(n, m, largest=2 * n, norm=norm)
-    return (1 + (n if norm is None else norm) / gamma) * b / gamma
+    bound = cca_bound(n, m, gamma, largest=2 * n, norm=norm)
+    return (1 + (n if norm is None else norm) / gamma) * bound
 
 
 def correlation_bound(n: int, m: int, gamma: float, *, norm: float | None = None) -> float:
-    """Evaluate a bound on E max over k of |ρ̂ₖ² − ρₖ²|: 2b/γ with b as in `proved_cca_bound`."""
+    """Evaluate a bound on E max over k of |ρ̂ₖ² − ρₖ²|: 2/γ times `kernel_bound` for B = 2n.
+
+    Parameters
+    ----------
+    n, m, gamma, norm
+        As in `proved_cca_bound`.
+
+    Examples
+    --------
+    >>> from rnca import correlation_bound
+    >>> round(correlation_bound(1000, 10**6, 1000.0), 3)
+    0.013
+    """
     return 2 * kernel_bound(n, m, largest=2 * n, norm=norm) / _check_gamma(gamma)
 
 
