@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rnca.autoencoder import RandomizedAutoencoder
+    from rnca.bounds import cca_bound, correlation_bound, kernel_bound
     from rnca.cca import RCCA
     from rnca.clustering import RSpectralClustering
     from rnca.dcca import DCCA
@@ -48,6 +49,9 @@ _HOME = {
     "kernel_cca": "exact",
     "kernel_pca": "exact",
     "spectral_clustering": "exact",
+    "kernel_bound": "bounds",
+    "cca_bound": "bounds",
+    "correlation_bound": "bounds",
 }
 
 __all__ = [
@@ -65,6 +69,9 @@ __all__ = [
     "QuasiMonteCarloFeatures",
     "RSpectralClustering",
     "RandomizedAutoencoder",
+    "cca_bound",
+    "correlation_bound",
+    "kernel_bound",
     "kernel_cca",
     "kernel_pca",
     "median_gamma",

@@ -4,6 +4,7 @@ from typing import Any
 
 from plan.autoencoder import AutoencoderPlan
 from plan.baselines import BaselinesPlan
+from plan.bounds import BoundsPlan
 from plan.data import DataPlan
 from plan.extensions import ExtensionsPlan
 from plan.maps import MapsPlan
@@ -14,6 +15,7 @@ from plan.stage import Stage
 # In the order of the paper, which is that of the summary.
 STAGES: dict[str, type[Stage]] = {
     "rpca": RpcaPlan,
+    "bounds": BoundsPlan,
     "rcca": RccaPlan,
     "baselines": BaselinesPlan,
     "autoencoder": AutoencoderPlan,
