@@ -7,8 +7,10 @@ if TYPE_CHECKING:
     from rnca.cca import RCCA
     from rnca.exact import kernel_cca, kernel_pca
     from rnca.features import FourierFeatures, LinearFeatures, NystroemFeatures, median_gamma
+    from rnca.lupi import PrivilegedFeatures
     from rnca.moments import Moments
     from rnca.pca import RPCA
+    from rnca.svmplus import SVMPlus
 
 __version__ = "0.1.0"
 
@@ -20,6 +22,8 @@ _HOME = {
     "LinearFeatures": "features",
     "median_gamma": "features",
     "Moments": "moments",
+    "PrivilegedFeatures": "lupi",
+    "SVMPlus": "svmplus",
     "kernel_cca": "exact",
     "kernel_pca": "exact",
 }
@@ -31,6 +35,8 @@ __all__ = [
     "LinearFeatures",
     "Moments",
     "NystroemFeatures",
+    "PrivilegedFeatures",
+    "SVMPlus",
     "kernel_cca",
     "kernel_pca",
     "median_gamma",

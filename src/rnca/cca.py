@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, product
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -326,13 +325,6 @@ default="fourier"
             self._whitened = None  # frees D before the next one is made
             self._whitened = Whitened(self.moments_, reg_x, reg_y)
         return self._whitened
-
-    def _regs(self, reg: Any) -> tuple[float, float]:
-        reg_x, reg_y = pair(reg, "reg")
-        for value in (reg_x, reg_y):
-            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-                raise ValueError(f"reg={value!r}: the regulariser must be a finite number >= 0.")
-        return float(reg_x), float(reg_y)
 
     def _check_sizes(self, size: Any) -> tuple[int, int]:
         sizes = pair(size, "sizes")

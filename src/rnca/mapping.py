@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -87,6 +88,14 @@ class FeatureMapping:
             raise ValueError(f'dtype={self.dtype!r}: features are "float32" or "float64".')
         dtype: np.dtype[Any] = np.dtype(self.dtype)
         return dtype
+
+    def _regs(self, reg: Any) -> tuple[float, float]:
+        """Check the regularisers of the two views."""
+        reg_x, reg_y = pair(reg, "reg")
+        for value in (reg_x, reg_y):
+            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+                raise ValueError(f"reg={value!r}: the regulariser must be a finite number >= 0.")
+        return float(reg_x), float(reg_y)
 
     def _fitted_maps(self, *views: View) -> list[FeatureMap]:
         """One fitted map per view; the second view's draw does not depend on the first's."""
