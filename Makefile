@@ -1,6 +1,6 @@
 # Every target sets up .venv by itself, once. For example: make run CORES=1 ARGS="--dry-run"; make setup PYTHON=python3.12
 .DEFAULT_GOAL := help
-.PHONY: help setup run paper test lint bench doctor lock clean
+.PHONY: help setup run paper figure publish test lint bench doctor lock clean
 
 python := .venv/bin/python
 launch := $(python) workflow/launch.py $(if $(CORES),--cores $(CORES))
@@ -16,6 +16,12 @@ run: setup ## Run the workflow on embedded data: no downloads (CORES=…, ARGS=�
 
 paper: setup ## Run the stages that are there (data, RCCA) on the paper's data (CORES=…, ARGS=… for Snakemake)
 	@$(launch) --configfile=config/paper.yaml $(ARGS)
+
+figure: setup ## Make one table or figure of the paper, after saying how much work that is (NAME=rcca; ARGS=…)
+	@$(python) workflow/one.py $(NAME) $(ARGS)
+
+publish: setup ## Copy a finished paper run to results/published (ARGS=… for some stages only)
+	@$(python) workflow/publish.py $(ARGS)
 
 test: lint ## Run lint, then the tests (ARGS=… for pytest)
 	@$(python) -m pytest $(ARGS)

@@ -22,6 +22,7 @@ wildcard_constraints:
     feature_map="[a-z]+",
     repeat=r"\d+",
     shard=r"\d+",
+    m=r"\d+",
 
 
 rule all:

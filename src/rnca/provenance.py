@@ -3,7 +3,9 @@
 import json
 import os
 import platform
+import resource
 import subprocess
+import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import version
@@ -56,6 +58,12 @@ def environment() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "commit": _commit(),
     }
+
+
+def peak_mb() -> float:
+    """Return the largest resident memory of this process so far, in millions of bytes."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
 
 
 def _processor() -> str:

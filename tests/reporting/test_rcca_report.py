@@ -5,11 +5,16 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from rnca.reporting.figures import rcca_figure, save
+from rnca.reporting.figures import save
+from rnca.reporting.latex import escape, write_latex
 from rnca.reporting.leaks import leak_lines, write_leaks_table
+from rnca.reporting.minutes import TIMING_COLUMNS, with_minutes
 from rnca.reporting.outcomes import gather, read_outcomes
 from rnca.reporting.published import beside_published
-from rnca.reporting.tables import SUMS_COLUMNS, rcca_summary, write_markdown
+from rnca.reporting.rcca_figures import minutes_figure, rcca_figure, tuning_figure
+from rnca.reporting.tables import SUMS_COLUMNS, minutes, rcca_summary, write_markdown
+from rnca.reporting.tuning import chosen, write_tuning_table
+from rnca.reporting.variants import beside_base, write_variants_table
 
 GOLDEN = Path(__file__).parent / "golden"
 PUBLISHED = pd.read_csv(Path(__file__).parents[2] / "resources" / "paper" / "table1_rcca.csv")
@@ -20,15 +25,93 @@ def read(*names):
     return read_outcomes([GOLDEN / f"{name}.sums.csv" for name in names], SUMS_COLUMNS)
 
 
+UNTIMED = pd.DataFrame(columns=list(TIMING_COLUMNS))
+
+
+def table1(sums, timings=UNTIMED, experiments=TITLES):
+    summary = beside_published(rcca_summary(sums), PUBLISHED, experiments)
+    return with_minutes(summary, timings, PUBLISHED, experiments)
+
+
 def labels(figure):
     return [set(axes.get_legend_handles_labels()[1]) for axes in figure.axes]
 
 
-def test_table_is_the_golden_one(tmp_path):
+@pytest.mark.parametrize(
+    ("write", "name"), [(write_markdown, "rcca.md"), (write_latex, "rcca.tex")]
+)
+def test_table_is_the_golden_one(tmp_path, write, name):
     sums, not_run = read(*TITLES)
-    summary = beside_published(rcca_summary(sums), PUBLISHED, TITLES)
-    write_markdown(tmp_path / "rcca.md", summary, not_run, TITLES)
-    assert (tmp_path / "rcca.md").read_text("utf-8") == (GOLDEN / "rcca.md").read_text("utf-8")
+    summary = table1(sums, pd.read_csv(GOLDEN / "timing.csv"))
+    write(tmp_path / name, summary, not_run, TITLES)
+    assert (tmp_path / name).read_text("utf-8") == (GOLDEN / name).read_text("utf-8")
+
+
+def test_speed_up_is_of_one_core_over_one_core():
+    summary = table1(read("mnist")[0], pd.read_csv(GOLDEN / "timing.csv"))
+    row = summary[(summary["feature_map"] == "fourier") & (summary["m"] == 1000)].iloc[0]
+    assert (row["minutes"], row["minutes_one_core"]) == pytest.approx((0.1, 0.185))
+    assert row["speed_up"] == pytest.approx(5.55 / 0.185)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.004, "0.004"), (0.0999, "0.1"), (1.234, "1.23"), (float("nan"), "–")]
+)
+def test_minutes_are_never_shown_as_none(value, text):
+    assert minutes(value) == text
+
+
+def test_latex_sets_every_character_as_it_stands():
+    assert escape(r"5 % of a_b & {c} \ ~^ ± ×") == (
+        r"5 \% of a\_b \& \{c\} \textbackslash{} \textasciitilde{}\textasciicircum{} $\pm$ $\times$"
+    )
+
+
+def test_minutes_figure_draws_timed_experiments_and_the_paper():
+    summary = table1(read("mnist", "mocha")[0], pd.read_csv(GOLDEN / "timing.csv"))
+    (axes,) = minutes_figure(summary, PUBLISHED, TITLES, TITLES).axes
+    points = {line.get_label(): line.get_xydata().tolist() for line in axes.lines}
+    assert points["RCCA, Fourier"][0] == pytest.approx([0.185, 36.28], abs=0.01)
+    assert points["deep CCA (paper)"] == [[787.38, 39.7]]
+
+
+TUNING = pd.DataFrame(
+    [
+        ("e", "fourier", repeat, reg, 10, tune, test)
+        for repeat, reg, tune, test in [
+            (0, 1e-8, 1.0, 2.0),
+            (0, 1e-2, 1.5, 1.9),
+            (1, 1e-8, 3.0, 2.2),
+            (1, 1e-2, 2.5, 9.9),
+        ]
+    ],
+    columns=["experiment", "feature_map", "repeat", "reg", "m", "tune_sum", "test_sum"],
+)
+
+
+def test_reg_is_chosen_on_tuning_rows_alone(tmp_path):
+    choice = chosen(TUNING, {"e": 1e-8})
+    row = choice.iloc[0]
+    assert (row["reg_min"], row["reg_max"]) == (1e-8, 1e-2)
+    assert (row["tuned_mean"], row["untuned_mean"]) == pytest.approx((2.05, 2.1))
+    assert row["gain_mean"] == pytest.approx(-0.05)
+    write_tuning_table(tmp_path / "tuning.md", choice, {"e": "E"})
+    expected = "| RCCA, Fourier | 10 | 2.10 ± 0.14 | 1e-08 to 0.01 | 2.05 ± 0.21 | -0.05 ± 0.07 |"
+    assert expected in (tmp_path / "tuning.md").read_text("utf-8")
+    assert labels(tuning_figure(choice, {"e": "E"}))[0] == {
+        "RCCA, Fourier, reg fixed",
+        "RCCA, Fourier, reg chosen",
+    }
+
+
+def test_variant_is_compared_repeat_by_repeat(tmp_path):
+    columns = ["experiment", "feature_map", "m", "repeat", "test_sum"]
+    base = [("b", "fourier", 10, 0, 1.0), ("b", "fourier", 10, 1, 5.0), ("b", "fourier", 20, 0, 7)]
+    variant = [("v", "fourier", 10, 1, 5.5), ("v", "fourier", 10, 0, 1.5)]
+    compared = beside_base(pd.DataFrame(base + variant, columns=columns), {"v": "b"})
+    write_variants_table(tmp_path / "v.md", compared, {"v": "V", "b": "B"})
+    text = (tmp_path / "v.md").read_text("utf-8")
+    assert "| V | RCCA, Fourier | 10 | 3.50 ± 2.83 | +0.50 ± 0.00 |" in text
 
 
 def test_paper_stands_beside_its_own_dataset_and_number_of_components_only():
@@ -49,7 +132,7 @@ def test_paper_stands_beside_no_protocol_of_ours():
 def test_row_counts_that_differ_between_repeats_are_a_range(tmp_path):
     sums, _ = read("mnist")
     sums.loc[sums["repeat"] == 1, ["n_train", "n_test"]] = [53990, 10007]
-    summary = beside_published(rcca_summary(sums), PUBLISHED, [])
+    summary = table1(sums, experiments=[])
     write_markdown(tmp_path / "rcca.md", summary, {}, {"mnist": "MNIST"})
     text = (tmp_path / "rcca.md").read_text("utf-8")
     assert "(53990 to 54000 training rows, 10000 to 10007 test rows, 2 repeats)" in text
@@ -83,7 +166,7 @@ def test_figure_is_the_same_every_time(tmp_path, names):
 
 def test_table_without_any_experiment_run_says_why(tmp_path):
     sums, not_run = read("xrmb")
-    summary = beside_published(rcca_summary(sums), PUBLISHED, TITLES)
+    summary = table1(sums)
     write_markdown(tmp_path / "rcca.md", summary, not_run, {"xrmb": "XRMB"})
     text = (tmp_path / "rcca.md").read_text("utf-8")
     assert text == "**XRMB**: not run, could not fetch xrmb.1; the log tells more\n"

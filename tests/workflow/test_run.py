@@ -8,8 +8,11 @@ import yaml
 
 # By stage and configuration; together they are what a whole run plans.
 JOBS = yaml.safe_load(Path(__file__).with_name("jobs.yaml").read_text(encoding="utf-8"))
-AFTER_FITS = {"rcca_leaks": 2, "rcca_gather": 2, "rcca_table": 1, "rcca_leaks_table": 1}
-AFTER_FITS |= {"rcca_figure": 1}
+AFTER_FITS = {"rcca_leaks": 3, "rcca_gather": 3, "rcca_table": 1, "rcca_leaks_table": 1}
+AFTER_FITS |= {"rcca_figure": 1, "rcca_minutes": 1, "rcca_variants": 1}
+FITS = {"rcca_shard": 2, "rcca_path": 4, "rcca_timing": 2, "rcca_gather_more": 2}
+FITS |= {"rcca_tuning": 1}
+FIGURES = {"rcca_figure": 1, "rcca_minutes": 1, "rcca_tuning": 1}
 
 
 @pytest.mark.parametrize("config", ["config", "test", "paper"])
@@ -35,8 +38,8 @@ def test_skipped_dataset_is_not_planned(project):
     with project.edited("config/paper.yaml", "seed: 2014", "seed: 2014\nskip: [xrmb, mnist]"):
         jobs = project.planned("--configfile", "config/paper.yaml")
     assert jobs["fetch"] == jobs["prepare"] == 3
-    assert jobs["rcca_path"] == 4 * 15
-    assert jobs["rcca_gather"] == 7
+    assert jobs["rcca_path"] == 30
+    assert jobs["rcca_gather"] == 13
 
 
 def test_run_leaves_tables_figures_report_and_says_so(finished):
@@ -58,7 +61,8 @@ def test_run_leaves_tables_figures_report_and_says_so(finished):
 def test_speech_split_by_groups_shares_no_row(finished):
     leaks = pd.read_csv(finished.file("results/test/tables/leaks.csv"))
     both = leaks[(leaks["kind"] == "duplicate in both") & (leaks["part"] == "test")]
-    assert dict(zip(both["experiment"], both["of"], strict=True)) == {"digits": 300, "speech": 500}
+    tested = {"digits": 300, "digits-wide": 300, "speech": 500}
+    assert dict(zip(both["experiment"], both["of"], strict=True)) == tested
     assert (both["rows"] == 0).all()
 
 
@@ -71,15 +75,15 @@ def test_second_run_does_nothing(finished):
 @pytest.mark.parametrize(
     ("module", "old", "new", "jobs"),
     [
-        ("reporting/figures.py", '"font.size": 9', '"font.size": 10', {"rcca_figure": 1}),
+        ("reporting/figures.py", '"font.size": 9', '"font.size": 10', FIGURES),
         ("reporting/leaks.py", '"tune", "test"', '"test",', {"rcca_leaks_table": 1}),
         ("datasets/audit.py", "_CHUNK = 2048", "_CHUNK = 1024", AFTER_FITS),
-        ("stages/rcca.py", '"rcca"', '"RCCA"', {"rcca_shard": 2, "rcca_path": 3} | AFTER_FITS),
+        ("stages/rcca.py", '"rcca"', '"RCCA"', FITS | AFTER_FITS),
         (
             "datasets/embedded.py",
             "SPEECH_GROUPS = 100",
             "SPEECH_GROUPS = 50",
-            {"prepare": 2, "rcca_shard": 2, "rcca_path": 3} | AFTER_FITS,
+            {"prepare": 2} | FITS | AFTER_FITS,
         ),
     ],
 )

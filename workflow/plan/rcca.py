@@ -21,14 +21,17 @@ class RccaPlan(Experiments):
     """The fits of Table 1."""
 
     def outputs(self) -> list[str]:
-        """List the tables and the figure."""
+        """List the tables and the figures."""
         if not self.settings:
             return []
-        return [
-            *self.tables(),
-            f"{self.results}/tables/leaks.md",
-            f"{self.results}/figures/rcca.svg",
-        ]
+        tables, figures = f"{self.results}/tables", f"{self.results}/figures"
+        wanted = {
+            "timing": [f"{figures}/rcca_minutes.svg"],
+            "reg_grid": [f"{tables}/rcca_tuning.md", f"{figures}/rcca_tuning.svg"],
+            "variant_of": [f"{tables}/rcca_variants.md"],
+        }
+        more = [file for key, files in wanted.items() if self.having(key) for file in files]
+        return [*self.tables(), f"{tables}/leaks.md", f"{figures}/rcca.svg", *more]
 
     def tables(self) -> list[str]:
         """List the table of correlations."""
@@ -38,15 +41,50 @@ class RccaPlan(Experiments):
         """Return the gathered sums of each experiment."""
         return dict(zip(self.gathered("sums"), self.titles().values(), strict=True))
 
+    def main_titles(self) -> dict[str, str]:
+        """Return the titles of the experiments that are no variants."""
+        variants = self.variants()
+        return {name: title for name, title in self.titles().items() if name not in variants}
+
+    def regs(self) -> dict[str, float]:
+        """Return the fixed regulariser of each experiment that also tries a grid."""
+        return {name: self.settings[name]["reg"] for name in self.having("reg_grid")}
+
+    def having(self, key: str) -> list[str]:
+        """List the experiments that set a key which is empty by default."""
+        return [name for name, experiment in self.settings.items() if experiment.get(key)]
+
+    def of_those_having(self, key: str, what: str) -> list[str]:
+        """List the gathered CSVs of the experiments that set a key."""
+        return [f"{self.results}/rcca/{name}.{what}.csv" for name in self.having(key)]
+
+    def variants(self) -> dict[str, str]:
+        """Return of which experiment each variant is one."""
+        return {name: self.settings[name]["variant_of"] for name in self.having("variant_of")}
+
     def published(self) -> list[str]:
         """List the experiments that follow the paper's protocol."""
         return [name for name, experiment in self.settings.items() if experiment["published"]]
 
     def sums(self, wildcards: Any) -> list[str]:
-        """List the CSVs of all fits of an experiment."""
+        """List the CSVs of sums of all fits of an experiment."""
+        return self._of_fits(wildcards, "sums")
+
+    def more(self, wildcards: Any) -> list[str]:
+        """List the CSVs of tuning or timing of an experiment."""
+        if wildcards.what == "tuning":
+            return self._of_fits(wildcards, "tuning")
+        experiment, stem = self.of(wildcards), f"{self.results}/rcca/{wildcards.experiment}"
+        return [
+            f"{stem}/{feature_map}-m{m}.timing.csv"
+            for feature_map in experiment["maps"]
+            for m in (experiment["timing"] if feature_map != "linear" else experiment["timing"][:1])
+        ]
+
+    def _of_fits(self, wildcards: Any, what: str) -> list[str]:
         experiment = self.of(wildcards)
         return [
-            f"{self.results}/rcca/{wildcards.experiment}/{feature_map}-{repeat}.sums.csv"
+            f"{self.results}/rcca/{wildcards.experiment}/{feature_map}-{repeat}.{what}.csv"
             for feature_map in experiment["maps"]
             for repeat in range(experiment["repeats"])
         ]
@@ -106,16 +144,28 @@ class RccaPlan(Experiments):
 
     def experiment(self, wildcards: Any) -> dict[str, Any]:
         """Return a fit's own settings: changing another experiment reruns nothing here."""
+        return self._experiment(wildcards, int(wildcards.repeat))
+
+    def timed_experiment(self, wildcards: Any) -> dict[str, Any]:
+        """Return the settings of a fit that is timed at one m alone."""
+        only = {"sizes": [int(wildcards.m)], "reg_grid": []}
+        return self._experiment(wildcards, 0) | only
+
+    def _experiment(self, wildcards: Any, repeat: int) -> dict[str, Any]:
         experiment = self.of(wildcards)
         return {
             "name": str(wildcards.experiment),
+            "draws": experiment.get("variant_of", str(wildcards.experiment)),
             "split": dict(experiment["split"]),
             "standardise": experiment["standardise"],
             "components": experiment["components"],
             "sizes": list(experiment["features"]),
             "reg": experiment["reg"],
+            "reg_grid": list(experiment["reg_grid"]),
+            "width": experiment["width"],
+            "same_landmarks": experiment["same_landmarks"],
             "feature_map": str(wildcards.feature_map),
-            "repeat": int(wildcards.repeat),
+            "repeat": repeat,
             "seed": self.config["seed"],
         }
 
@@ -126,6 +176,9 @@ class RccaPlan(Experiments):
         for name, experiment in settings.items():
             if experiment["dataset"] in arrays:
                 yield from _inconsistencies(name, experiment, arrays[experiment["dataset"]])
+            base = experiment.get("variant_of")
+            if base is not None and (base == name or base not in settings):
+                yield f"{name}.variant_of: {base!r} is no other experiment of this stage"
 
 
 def _inconsistencies(name: str, experiment: dict[str, Any], arrays: Any) -> Iterator[str]:
@@ -139,6 +192,11 @@ def _inconsistencies(name: str, experiment: dict[str, Any], arrays: Any) -> Iter
         yield (
             f"{name}.features: m = {sizes[0]} is less than components = {experiment['components']}"
         )
+    own_tune_rows = experiment["split"]["scheme"] == "given" or experiment["split"].get("tune")
+    if experiment["reg_grid"] and experiment["reg"] not in experiment["reg_grid"]:
+        yield f"{name}.reg_grid: reg = {experiment['reg']} must be one of them, to compare with"
+    if experiment["reg_grid"] and not own_tune_rows:
+        yield f"{name}.reg_grid: split.tune must be at least 2, to choose reg on"
     scheme, needs = experiment["split"]["scheme"], {"groups": "groups"}
     needs |= {"given": "given_split", "official": "given_split"}
     if scheme in needs and needs[scheme] not in arrays:

@@ -35,6 +35,7 @@ rule rcca_path:
         sums=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.sums.csv",
         components=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.components.csv",
         timings=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.timings.csv",
+        tuning=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.tuning.csv",
         split=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.split.npz",
     log:
         f"{RESULTS}/logs/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.log",
@@ -51,6 +52,29 @@ rule rcca_path:
         code=code_of("rcca_path.py"),
     script:
         "../scripts/rcca_path.py"
+
+
+# All cores, so that nothing runs beside it; how many of them a fit uses is what is varied.
+rule rcca_timing:
+    input:
+        data=plan.rcca.prepared,
+    output:
+        f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-m{{m}}.timing.csv",
+    log:
+        f"{RESULTS}/logs/rcca/{{experiment}}/{{feature_map}}-m{{m}}.timing.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/rcca/{{experiment}}/{{feature_map}}-m{{m}}.timing.tsv"
+    conda:
+        "../../environment.yml"
+    threads: workflow.cores or config["threads"]
+    resources:
+        mem_mb=plan.rcca.mem_mb,
+        runtime=plan.rcca.minutes,
+    params:
+        experiment=plan.rcca.timed_experiment,
+        code=code_of("rcca_timing.py"),
+    script:
+        "../scripts/rcca_timing.py"
 
 
 rule rcca_leaks:
@@ -93,9 +117,31 @@ rule rcca_gather:
         "../scripts/gather.py"
 
 
+rule rcca_gather_more:
+    input:
+        more=where_had(plan.rcca, plan.rcca.more),
+        not_had=why_not_had(plan.rcca),
+    output:
+        more=f"{RESULTS}/rcca/{{experiment}}.{{what}}.csv",
+    log:
+        f"{RESULTS}/logs/rcca/{{experiment}}.{{what}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/rcca/{{experiment}}.{{what}}.tsv"
+    wildcard_constraints:
+        what="tuning|timing",
+    conda:
+        "../../environment.yml"
+    params:
+        dataset=plan.rcca.dataset,
+        code=code_of("gather.py"),
+    script:
+        "../scripts/gather.py"
+
+
 rule rcca_table:
     input:
         sums=plan.rcca.gathered("sums"),
+        timing=plan.rcca.of_those_having("timing", "timing"),
         published="resources/paper/table1_rcca.csv",
     output:
         markdown=report(
@@ -104,6 +150,7 @@ rule rcca_table:
             category="RCCA",
             labels={"what": "table"},
         ),
+        latex=f"{RESULTS}/tables/rcca.tex",
         csv=f"{RESULTS}/tables/rcca.csv",
     log:
         f"{RESULTS}/logs/rcca_table.log",
@@ -113,7 +160,7 @@ rule rcca_table:
         "../../environment.yml"
     params:
         published=plan.rcca.published(),
-        titles=plan.rcca.titles(),
+        titles=plan.rcca.main_titles(),
         code=code_of("rcca_table.py"),
     script:
         "../scripts/rcca_table.py"
@@ -145,7 +192,7 @@ rule rcca_leaks_table:
 
 rule rcca_figure:
     input:
-        sums=plan.rcca.gathered("sums"),
+        table=rules.rcca_table.output.csv,
         published="resources/paper/table1_rcca.csv",
     output:
         report(
@@ -163,10 +210,93 @@ rule rcca_figure:
         "../../environment.yml"
     params:
         published=plan.rcca.published(),
-        titles=plan.rcca.titles(),
+        titles=plan.rcca.main_titles(),
         code=code_of("rcca_figure.py"),
     script:
         "../scripts/rcca_figure.py"
+
+
+rule rcca_minutes:
+    input:
+        table=rules.rcca_table.output.csv,
+        published="resources/paper/table1_rcca.csv",
+    output:
+        report(
+            f"{RESULTS}/figures/rcca_minutes.svg",
+            caption="../report/rcca_minutes.rst",
+            category="RCCA",
+            labels={"what": "correlation against minutes"},
+        ),
+        f"{RESULTS}/figures/rcca_minutes.png",
+    log:
+        f"{RESULTS}/logs/rcca_minutes.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/rcca_minutes.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        published=plan.rcca.published(),
+        titles=plan.rcca.main_titles(),
+        code=code_of("rcca_minutes.py"),
+    script:
+        "../scripts/rcca_minutes.py"
+
+
+rule rcca_tuning:
+    input:
+        tuning=plan.rcca.of_those_having("reg_grid", "tuning"),
+    output:
+        markdown=report(
+            f"{RESULTS}/tables/rcca_tuning.md",
+            caption="../report/rcca_tuning.rst",
+            category="RCCA",
+            labels={"what": "reg chosen on tuning rows, table"},
+        ),
+        csv=f"{RESULTS}/tables/rcca_tuning.csv",
+        figure=report(
+            f"{RESULTS}/figures/rcca_tuning.svg",
+            caption="../report/rcca_tuning.rst",
+            category="RCCA",
+            labels={"what": "reg chosen on tuning rows, figure"},
+        ),
+        png=f"{RESULTS}/figures/rcca_tuning.png",
+    log:
+        f"{RESULTS}/logs/rcca_tuning.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/rcca_tuning.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        regs=plan.rcca.regs(),
+        titles=plan.rcca.titles(),
+        code=code_of("rcca_tuning.py"),
+    script:
+        "../scripts/rcca_tuning.py"
+
+
+rule rcca_variants:
+    input:
+        sums=plan.rcca.gathered("sums"),
+    output:
+        markdown=report(
+            f"{RESULTS}/tables/rcca_variants.md",
+            caption="../report/rcca_variants.rst",
+            category="RCCA",
+            labels={"what": "variants"},
+        ),
+        csv=f"{RESULTS}/tables/rcca_variants.csv",
+    log:
+        f"{RESULTS}/logs/rcca_variants.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/rcca_variants.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        variants=plan.rcca.variants(),
+        titles=plan.rcca.titles(),
+        code=code_of("rcca_variants.py"),
+    script:
+        "../scripts/rcca_variants.py"
 
 
 # For `snakemake rcca`: this stage alone.

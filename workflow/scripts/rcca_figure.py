@@ -3,13 +3,12 @@
 import pandas as pd
 from job import job
 
-from rnca.reporting.figures import rcca_figure, save
-from rnca.reporting.outcomes import read_outcomes
-from rnca.reporting.tables import SUMS_COLUMNS, rcca_summary
+from rnca.reporting.figures import save
+from rnca.reporting.rcca_figures import rcca_figure
 
 with job(snakemake):
-    sums, _ = read_outcomes(snakemake.input.sums, SUMS_COLUMNS)
+    summary = pd.read_csv(snakemake.input.table)
+    summary = summary[summary["experiment"].isin(snakemake.params.titles)]
     published = pd.read_csv(snakemake.input.published)
     params = snakemake.params
-    figure = rcca_figure(rcca_summary(sums), published, params.published, params.titles)
-    save(figure, snakemake.output)
+    save(rcca_figure(summary, published, params.published, params.titles), snakemake.output)

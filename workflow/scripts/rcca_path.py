@@ -14,4 +14,5 @@ with job(snakemake):
     write_csv(snakemake.output.sums, outcome.sums, made_by)
     write_csv(snakemake.output.components, outcome.components, made_by)
     write_csv(snakemake.output.timings, outcome.timings, made_by)
+    write_csv(snakemake.output.tuning, outcome.tuning, made_by)
     outcome.split.save(snakemake.output.split)

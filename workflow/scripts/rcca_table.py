@@ -1,16 +1,22 @@
-"""Render the RCCA table as Markdown and CSV."""
+"""Render Table 1 as Markdown, LaTeX and CSV."""
 
 import pandas as pd
 from job import job
 
 from rnca.provenance import write_csv
+from rnca.reporting.latex import write_latex
+from rnca.reporting.minutes import TIMING_COLUMNS, with_minutes
 from rnca.reporting.outcomes import read_outcomes
 from rnca.reporting.published import beside_published
 from rnca.reporting.tables import SUMS_COLUMNS, rcca_summary, write_markdown
 
 with job(snakemake):
+    titles, protocol = snakemake.params.titles, snakemake.params.published
     sums, not_run = read_outcomes(snakemake.input.sums, SUMS_COLUMNS)
+    timings, _ = read_outcomes(snakemake.input.get("timing", []), TIMING_COLUMNS)
     published = pd.read_csv(snakemake.input.published)
-    summary = beside_published(rcca_summary(sums), published, snakemake.params.published)
+    summary = beside_published(rcca_summary(sums), published, protocol)
+    summary = with_minutes(summary, timings, published, protocol)
     write_csv(snakemake.output.csv, summary, {"inputs": list(snakemake.input)})
-    write_markdown(snakemake.output.markdown, summary, not_run, snakemake.params.titles)
+    write_markdown(snakemake.output.markdown, summary, not_run, titles)
+    write_latex(snakemake.output.latex, summary, not_run, titles)

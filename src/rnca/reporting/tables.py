@@ -1,7 +1,8 @@
 """Tables: tidy CSVs of the stages in, Markdown out."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
+from typing import Any
 
 import pandas as pd
 
@@ -58,6 +59,18 @@ def rcca_summary(sums: pd.DataFrame) -> pd.DataFrame:
     return summary.reset_index()
 
 
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Lay out a table whose first column is text and whose others are numbers.
+
+    Returns
+    -------
+    list of str
+        Lines, without a blank one at either end.
+    """
+    lines = [f"| {' | '.join(header)} |", "|---|" + "---:|" * (len(header) - 1)]
+    return lines + [f"| {' | '.join(row)} |" for row in rows]
+
+
 def write_markdown(
     path: str | PathLike[str],
     summary: pd.DataFrame,
@@ -70,10 +83,10 @@ def write_markdown(
     ----------
     path : path
     summary : DataFrame
-        Of `rcca_summary`, beside the published numbers.
+        Of `rcca_summary`, beside the published numbers and with minutes.
     not_run : mapping of experiment to reason
     titles : mapping of experiment to title
-        Of all experiments, in the order in which they are shown.
+        Of the experiments to show, in their order.
     """
     blocks = [
         f"**{title}**: not run, {not_run[name]}\n"
@@ -85,29 +98,58 @@ def write_markdown(
         partial.write_text("\n".join(blocks), encoding="utf-8")
 
 
-def _block(title: str, rows: pd.DataFrame) -> str:
+def rcca_cells(rows: pd.DataFrame) -> tuple[list[str], list[list[str]], int]:
+    """Lay out one experiment: what is measured, then what the paper says, where there is any.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        The rows of one experiment in the summary.
+
+    Returns
+    -------
+    header : list of str
+    cells : list of list of str
+    best : int
+        The row with the largest mean on test rows.
+    """
+    columns: dict[str, Callable[[Any], str]] = {
+        "method": lambda row: MAP_NAMES[row["feature_map"]],
+        "m": lambda row: str(row["m"]),
+        "training": lambda row: plus_minus(row["train_mean"], row["train_sd"]),
+        "test": lambda row: plus_minus(row["test_mean"], row["test_sd"]),
+    }
+    is_timed, is_published = (rows[column].notna().any() for column in ("minutes", "paper"))
+    if is_published:
+        columns["paper"] = lambda row: number(row["paper"], ".2f")
+        columns["difference"] = lambda row: number(row["difference"], "+.2f")
+    if is_timed:
+        threads = int(rows["threads"].max())
+        if threads > 1:
+            columns[f"minutes, {threads} cores"] = lambda row: minutes(row["minutes"])
+        columns["minutes, 1 core"] = lambda row: minutes(row["minutes_one_core"])
+    if is_timed and is_published:
+        columns["paper's minutes"] = lambda row: minutes(row["paper_minutes"])
+        columns["speed-up"] = lambda row: number(row["speed_up"], ".0f", "×")
+    records = rows.to_dict("records")
+    cells = [[cell(row) for cell in columns.values()] for row in records]
+    return list(columns), cells, int(rows["test_mean"].to_numpy().argmax())
+
+
+def heading(rows: pd.DataFrame) -> str:
+    """Say what the numbers of one experiment are and on how many rows they stand."""
     first = rows.iloc[0]
-    is_published = rows["paper"].notna().any()
-    lines = [
-        f"**{title}**: sum of the {first['components']} largest correlations "
+    return (
+        f"sum of the {first['components']} largest correlations "
         f"({_range(rows, 'n_train')} training rows, {_range(rows, 'n_test')} test rows, "
-        f"{_count(first['repeats'], 'repeat')})",
-        "",
-        "| method | m | training | test |" + (" paper | difference |" if is_published else ""),
-        "|---|---:|---:|---:|" + ("---:|---:|" if is_published else ""),
-    ]
-    best = rows["test_mean"].max()
-    for row in rows.to_dict("records"):
-        test = _plus_minus(row["test_mean"], row["test_sd"])
-        cells = [
-            MAP_NAMES[row["feature_map"]],
-            str(row["m"]),
-            _plus_minus(row["train_mean"], row["train_sd"]),
-            f"**{test}**" if row["test_mean"] == best else test,
-        ]
-        if is_published:
-            cells += [_number(row["paper"], ".2f"), _number(row["difference"], "+.2f")]
-        lines.append(f"| {' | '.join(cells)} |")
+        f"{_count(first['repeats'], 'repeat')})"
+    )
+
+
+def _block(title: str, rows: pd.DataFrame) -> str:
+    header, cells, best = rcca_cells(rows)
+    cells[best][3] = f"**{cells[best][3]}**"
+    lines = [f"**{title}**: {heading(rows)}", "", *markdown_table(header, cells)]
     return "\n".join(lines) + "\n"
 
 
@@ -116,12 +158,20 @@ def _range(rows: pd.DataFrame, column: str) -> str:
     return f"{least}" if least == most else f"{least} to {most}"
 
 
-def _number(value: float, form: str) -> str:
-    return "–" if pd.isna(value) else format(value, form)
+def number(value: float, form: str, unit: str = "") -> str:
+    """Format a number, or a dash where there is none."""
+    return "–" if pd.isna(value) else format(value, form) + unit
 
 
-def _plus_minus(mean: float, deviation: float) -> str:
-    return f"{mean:.2f}" if pd.isna(deviation) else f"{mean:.2f} ± {deviation:.2f}"
+def minutes(value: float) -> str:
+    """Format minutes to the hundredth, and less than a tenth to one digit."""
+    return number(value, ".2f" if value >= 0.1 else ".1g")
+
+
+def plus_minus(mean: float, deviation: float, form: str = ".2f") -> str:
+    """Format a mean with its standard deviation, if there is one."""
+    text = format(mean, form)
+    return text if pd.isna(deviation) else f"{text} ± {deviation:.2f}"
 
 
 def _count(number: int, noun: str) -> str:

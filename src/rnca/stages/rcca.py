@@ -9,16 +9,21 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from rnca.cca import RCCA
 from rnca.datasets.prepared import Prepared
 from rnca.datasets.splits import Split, given_split, group_split, official_split, random_split
 from rnca.datasets.views import RowView, standardised
+from rnca.features import NystroemFeatures, median_gamma
 from rnca.moments import Moments
+from rnca.provenance import peak_mb
 from rnca.rows import shard_bounds
 from rnca.seeding import derived_seed
 
 Views = tuple[RowView, RowView]
+
+TUNING_COLUMNS = ["experiment", "feature_map", "repeat", "reg", "m", "tune_sum", "test_sum"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,9 @@ class Experiment:
     Attributes
     ----------
     name : str
+    draws : str
+        The experiment whose splits and random features it shares, so that variants are compared
+        in pairs; its own name if none.
     split : dict
         ``scheme`` (random, given, official or groups) and, where it needs them, the sizes
         ``train``, ``tune`` and ``test``.
@@ -37,6 +45,12 @@ class Experiment:
     sizes : tuple of int
         Numbers of features m, increasing.
     reg : float
+    reg_grid : tuple of float
+        Other regularisers to try at every m, judged on the tune rows; none: nothing is tuned.
+    width : float
+        Factor on the median heuristic's gamma.
+    same_landmarks : bool
+        Whether the Nyström landmarks of both views are the same samples.
     feature_map : str
     repeat : int
     seed : int
@@ -44,18 +58,22 @@ class Experiment:
     """
 
     name: str
+    draws: str
     split: dict[str, Any]
     standardise: bool
     components: int
     sizes: tuple[int, ...]
     reg: float
+    reg_grid: tuple[float, ...]
+    width: float
+    same_landmarks: bool
     feature_map: str
     repeat: int
     seed: int
 
     def rows(self, data: Prepared) -> Split:
         """Draw the split: the same for every feature map of a repeat."""
-        seed = derived_seed(self.seed, "rcca", self.name, self.repeat, "split")
+        seed = derived_seed(self.seed, "rcca", self.draws, self.repeat, "split")
         sizes = [self.split.get(part, 0) for part in ("train", "tune", "test")]
         match self.split["scheme"]:
             case "random":
@@ -82,14 +100,27 @@ class Experiment:
             standardised(data.y, wanted, by=rows.train),
         )
 
-    def estimator(self) -> RCCA:
-        """Build the unfitted model at the largest m."""
+    def estimator(self, train: Views, *purpose: str | int) -> RCCA:
+        """Build the unfitted model at the largest m; ``purpose`` makes the draw another one."""
+        seed = derived_seed(self.seed, "rcca", self.draws, self.repeat, "features", *purpose)
+        m = max(self.sizes)
+        gamma: Any = "median"
+        if self.width != 1.0:
+            gamma = tuple(self.width * median_gamma(view, random_state=seed) for view in train)
+        feature_map: Any = self.feature_map
+        if self.same_landmarks and feature_map == "nystroem":
+            # Equal seeds choose equal rows.
+            gammas = gamma if isinstance(gamma, tuple) else (gamma, gamma)
+            feature_map = tuple(
+                NystroemFeatures(m, gamma=each, random_state=seed) for each in gammas
+            )
         return RCCA(
             self.components,
-            feature_map=self.feature_map,
-            n_features=max(self.sizes),
+            feature_map=feature_map,
+            n_features=m,
+            gamma=gamma,
             reg=self.reg,
-            random_state=derived_seed(self.seed, "rcca", self.name, self.repeat, "features"),
+            random_state=seed,
             verbose=True,
         )
 
@@ -114,20 +145,23 @@ class Outcome:
     components : DataFrame
         One row per m and component.
     timings : DataFrame
-        One row per phase, and per m where the phase depends on it.
+        One row per phase, and per m where the phase depends on it; the process's peak memory.
+    tuning : DataFrame
+        One row per m and regulariser of the grid; without rows if there is no grid.
     split : Split
     """
 
     sums: pd.DataFrame
     components: pd.DataFrame
     timings: pd.DataFrame
+    tuning: pd.DataFrame
     split: Split
 
 
 def accumulate_shard(experiment: Experiment, data: Prepared, shard: int, shards: int) -> Moments:
     """Accumulate the moments of one of ``shards`` parts of the training rows."""
-    model = experiment.estimator()
     x, y = experiment.views(data, experiment.rows(data), "train")
+    model = experiment.estimator((x, y))
     start, stop = shard_bounds(len(x), shards, model.chunk_size)[shard]
     return model.draw(x, y).accumulate(x, y, start, stop)
 
@@ -147,7 +181,7 @@ def fit_path(
     records: list[dict[str, Any]] = []
     rows = experiment.rows(data)
     train, test = experiment.views(data, rows, "train"), experiment.views(data, rows, "test")
-    model = experiment.estimator()
+    model = experiment.estimator(train)
     with _timed(records, "draw"):
         model.draw(*train)
     with _timed(records, "accumulate"):
@@ -155,8 +189,10 @@ def fit_path(
     full = model.map_x_.n_features_out
     with _timed(records, "solve", full):
         model.solve(moments)
-    sums, components = [], []
-    for m in [full] if experiment.feature_map == "linear" else experiment.sizes:
+    sizes = [full] if experiment.feature_map == "linear" else experiment.sizes
+    tune = experiment.views(data, rows, "tune")
+    sums, components, tuning = [], [], []
+    for m in sizes:
         fitted = model
         if m != full:
             with _timed(records, "solve", m):
@@ -165,8 +201,45 @@ def fit_path(
             on_test = fitted.component_correlations(*test)
         sums.append(_sums(experiment, fitted, on_test, rows))
         components.append(_components(experiment, fitted, on_test))
-    timings = pd.DataFrame(records).assign(**experiment.labels())
-    return Outcome(pd.DataFrame(sums), pd.concat(components), timings, rows)
+        if experiment.reg_grid:
+            tuning.append(_tuning(experiment, fitted, tune, float(np.abs(on_test).sum())))
+    others = [reg for reg in experiment.reg_grid if reg != experiment.reg]
+    with _timed(records, "tune"):
+        for fitted in model.iterate_path(sizes, others):
+            tuning.append(_tuning(experiment, fitted, tune, fitted.score(*test)))  # noqa: PERF401
+    timings = pd.DataFrame(records).assign(**experiment.labels(), peak_mb=peak_mb())
+    tuned = pd.DataFrame(tuning, columns=TUNING_COLUMNS)
+    return Outcome(pd.DataFrame(sums), pd.concat(components), timings, tuned, rows)
+
+
+def time_fit(experiment: Experiment, data: Prepared, threads: Sequence[int]) -> pd.DataFrame:
+    """Time a whole fit at the largest m alone, with a draw of its own, on each number of threads.
+
+    Returns
+    -------
+    DataFrame
+        One row per number of threads: seconds of the fit (widths, draw, features, covariances and
+        solution), the precision it chose, and the peak memory of the process so far.
+    """
+    train = experiment.views(data, experiment.rows(data), "train")
+    fits = []
+    for count in threads:
+        model = experiment.estimator(train, "timing", max(experiment.sizes))
+        started = perf_counter()
+        with threadpool_limits(count):
+            model.fit(*train)
+        fits.append(
+            {
+                **experiment.labels(),
+                "m": model.map_x_.n_features_out,
+                "n_train": len(train[0]),
+                "threads": count,
+                "seconds": perf_counter() - started,
+                "accumulation": model.accumulation_,
+                "peak_mb": peak_mb(),
+            }
+        )
+    return pd.DataFrame(fits)
 
 
 def _merged(model: RCCA, shards: Sequence[str | PathLike[str]], n_rows: int) -> Moments:
@@ -194,6 +267,16 @@ def _sums(experiment: Experiment, model: RCCA, on_test: Any, rows: Split) -> dic
         "gamma_x": getattr(model.map_x_, "gamma_", None),
         "gamma_y": getattr(model.map_y_, "gamma_", None),
         **model.conditioning_,
+    }
+
+
+def _tuning(experiment: Experiment, model: RCCA, tune: Views, test_sum: float) -> dict[str, Any]:
+    return {
+        **experiment.labels(),
+        "reg": model.reg,
+        "m": model.map_x_.n_features_out,
+        "tune_sum": model.score(*tune),
+        "test_sum": test_sum,
     }
 
 

@@ -1,0 +1,59 @@
+"""Publishing a finished run, and making one thing of a run."""
+
+import json
+
+import pytest
+
+
+def command(project, *arguments):
+    process = project.start(*arguments)
+    screen, _ = process.communicate(timeout=120)
+    return process.returncode, screen
+
+
+def publish(project, *stages):
+    return command(project, "workflow/publish.py", "--configfile", "config/test.yaml", *stages)
+
+
+def test_finished_run_is_published_with_its_provenance(finished):
+    code, screen = publish(finished)
+    assert code == 0, screen
+    published = finished.file("results/published")
+    for name in ("tables/rcca.md", "tables/rcca.tex", "figures/rcca.png", "rcca/digits.sums.csv"):
+        of_run = finished.file("results/test") / name
+        assert (published / name).read_bytes() == of_run.read_bytes()
+    record = json.loads((published / "provenance.json").read_text(encoding="utf-8"))["rcca"]
+    assert record["settings"]["digits"]["components"] == 3
+    assert record["data"].keys() == {"digits", "synthetic-speech"}
+    assert record["seconds_by_rule"]["rcca/digits"] > 0
+
+
+def test_unfinished_run_is_not_published(project):
+    code, screen = publish(project)
+    assert code == 1
+    assert "results/test is not finished, so nothing was published" in screen
+    assert "rcca_path" in screen
+    assert not project.file("results/published").exists()
+
+
+def test_unknown_stage_is_named(project):
+    code, screen = publish(project, "rccca")
+    assert code == 1
+    assert "rccca: no stage of config/test.yaml" in screen
+
+
+def test_one_figure_says_how_much_work_it_is_and_makes_no_other(project):
+    code, screen = command(
+        project, "workflow/one.py", "rcca_variants", "--configfile", "config/test.yaml"
+    )
+    assert code == 0, screen
+    assert "all of stage rcca takes at least 1 min" in screen
+    tables = {path.name for path in project.file("results/test/tables").glob("*.md")}
+    assert tables == {"rcca_variants.md"}
+
+
+@pytest.mark.parametrize("name", ["nonsense", "summary"])
+def test_unknown_figure_lists_those_there_are(project, name):
+    code, screen = command(project, "workflow/one.py", name, "--configfile", "config/test.yaml")
+    assert code == 1
+    assert "\n  rcca_minutes\n" in screen

@@ -1,0 +1,66 @@
+"""Make one table or figure and what it needs, after saying how much that is.
+
+Usage: python workflow/one.py NAME [--configfile FILE] [Snakemake's options …]
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+from snakemake.utils import available_cpu_count
+
+import settings
+from doctor import describe_dataset
+from plan import Plan
+from publish import jobs_left
+
+LAUNCHER = Path(__file__).with_name("launch.py")
+
+
+def main() -> int:
+    """Say what has to be done, then let the launcher do it."""
+    parser = argparse.ArgumentParser(description="Make one table or figure of a run.")
+    parser.add_argument("name", help="of a table or figure, say rcca")
+    parser.add_argument("--configfile", type=Path, default=Path("config", "paper.yaml"))
+    options, others = parser.parse_known_args()
+    config = yaml.safe_load(options.configfile.read_text(encoding="utf-8"))
+    settings.check(config)
+    plan = Plan(config)
+    wanted = [
+        (stage, file)
+        for stage in plan.stages.values()
+        for file in stage.outputs()
+        if Path(file).stem == options.name
+    ]
+    if not wanted:
+        names = {Path(file).stem for stage in plan.stages.values() for file in stage.outputs()}
+        print(f"{options.name!r}: no table or figure of {options.configfile}; there are:")
+        print(*(f"  {name}" for name in sorted(names)), sep="\n")
+        return 1
+    files = [file for _, file in wanted]
+    work = describe_work(plan, options.configfile, wanted[0][0].name, files)
+    print(f"{', '.join(files)}: {work}", flush=True)
+    command = [sys.executable, str(LAUNCHER), *files, f"--configfile={options.configfile}", *others]
+    return subprocess.call(command)
+
+
+def describe_work(plan: Plan, configfile: Path, stage: str, files: list[str]) -> str:
+    """Say which jobs are left, how long the whole stage takes here, and the room its data take."""
+    left = jobs_left(configfile, files)
+    if not left:
+        return "up to date"
+    datasets = sorted(set(plan.stages[stage].uses) - set(plan.config["skip"]))
+    minutes = sum(plan.stages[stage].minutes_here(name, available_cpu_count()) for name in datasets)
+    lines = [f"{name}: {describe_dataset(name, plan)}" for name in datasets]
+    jobs = left.strip().splitlines()[-1].split()[-1]
+    return "\n  ".join(
+        [f"{jobs} jobs; all of stage {stage} takes at least {max(1, round(minutes))} min", *lines]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

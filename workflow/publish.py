@@ -1,0 +1,120 @@
+"""Copy what a finished run shows to results/published, which git tracks.
+
+Usage: python workflow/publish.py [--configfile FILE] [stage …]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+import settings
+from plan import Plan
+from plan.data import PREPARED
+from plan.stage import Stage
+from rnca.files import replacing
+from rnca.provenance import environment
+
+PUBLISHED = Path("results", "published")
+# What stands beside a table or a figure under the same name, and is shown with it.
+BESIDE = (".md", ".tex", ".csv", ".meta.json", ".svg", ".png")
+
+
+def main() -> int:
+    """Publish the stages asked for, or all of the run's."""
+    parser = argparse.ArgumentParser(description="Copy a finished run to results/published.")
+    parser.add_argument("--configfile", type=Path, default=Path("config", "paper.yaml"))
+    parser.add_argument("stages", nargs="*", metavar="stage")
+    options = parser.parse_args()
+    config = yaml.safe_load(options.configfile.read_text(encoding="utf-8"))
+    settings.check(config)
+    plan = Plan(config)
+    known = [name for name, stage in plan.stages.items() if stage.outputs()]
+    stages = options.stages or known
+    if unknown := sorted(set(stages) - set(known)):
+        print(f"{', '.join(unknown)}: no stage of {options.configfile}; it has {', '.join(known)}")
+        return 1
+    if planned := jobs_left(options.configfile, stages):
+        print(
+            f"{plan.results} is not finished, so nothing was published. Left to do:\n{planned}\n"
+            f"Run it first: snakemake {' '.join(stages)} --configfile {options.configfile}"
+        )
+        return 1
+    for name in stages:
+        files = list(copy(plan.stages[name]))
+        print(f"{name}: {len(files)} files to {PUBLISHED}")
+    write_provenance(plan, options.configfile, stages)
+    return 0
+
+
+def jobs_left(configfile: Path, stages: list[str]) -> str:
+    """Return Snakemake's table of the jobs that the stages still need; empty if none."""
+    command = [sys.executable, "-m", "snakemake", *stages, "--configfile", str(configfile)]
+    done = subprocess.run([*command, "--dry-run"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(done.stdout + done.stderr)
+    _, _, table = done.stdout.partition("Job stats:\n")
+    return table.partition("\n\n")[0]
+
+
+def copy(stage: Stage) -> Iterator[Path]:
+    """Copy the outputs of a stage, what stands beside them, and its gathered CSVs."""
+    run = Path(stage.results)
+    outputs = [Path(file) for file in stage.outputs()]
+    shown = [file.with_suffix(suffix) for file in outputs for suffix in BESIDE]
+    gathered = [*(run / stage.name).glob("*.csv"), *(run / stage.name).glob("*.meta.json")]
+    for file in dict.fromkeys([*outputs, *shown, *sorted(gathered)]):
+        if file.is_file():
+            target = PUBLISHED / file.relative_to(run)
+            with replacing(target) as partial:
+                shutil.copyfile(file, partial)
+            yield target
+
+
+def write_provenance(plan: Plan, configfile: Path, stages: list[str]) -> None:
+    """Record, per stage, settings, machine, data and the time of its jobs; keep other stages."""
+    path = PUBLISHED / "provenance.json"
+    record = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    for name in stages:
+        stage = plan.stages[name]
+        record[name] = {
+            "configfile": configfile.as_posix(),
+            "seed": plan.config["seed"],
+            "settings": stage.settings,
+            "environment": environment(),
+            "data": {dataset: _meta(dataset) for dataset in sorted(set(stage.uses))},
+            "seconds_by_rule": _seconds(stage),
+        }
+    with replacing(path) as partial:
+        partial.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def _meta(dataset: str) -> Any:
+    meta = Path(PREPARED, dataset, "meta.json")
+    if not meta.is_file():
+        return "not to be had"
+    return json.loads(meta.read_text(encoding="utf-8"))
+
+
+def _seconds(stage: Stage) -> dict[str, float]:
+    """Return the wall seconds of the stage's jobs, as Snakemake measured them, by kind of job."""
+    place = Path(stage.results, "benchmarks")
+    found: dict[str, float] = {}
+    for file in sorted([*place.glob(f"{stage.name}/**/*.tsv"), *place.glob(f"{stage.name}*.tsv")]):
+        kind = file.relative_to(place).parts[:2]
+        key = "/".join(kind).removesuffix(".tsv")
+        found[key] = found.get(key, 0.0) + float(pd.read_csv(file, sep="\t")["s"].iloc[0])
+    return {key: round(seconds, 1) for key, seconds in found.items()}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

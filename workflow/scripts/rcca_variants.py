@@ -1,0 +1,14 @@
+"""Compare the variants of an experiment with it."""
+
+from job import job
+
+from rnca.provenance import write_csv
+from rnca.reporting.outcomes import read_outcomes
+from rnca.reporting.tables import SUMS_COLUMNS
+from rnca.reporting.variants import beside_base, write_variants_table
+
+with job(snakemake):
+    sums, _ = read_outcomes(snakemake.input.sums, SUMS_COLUMNS)
+    compared = beside_base(sums, snakemake.params.variants)
+    write_csv(snakemake.output.csv, compared, {"inputs": list(snakemake.input)})
+    write_variants_table(snakemake.output.markdown, compared, snakemake.params.titles)
