@@ -13,6 +13,7 @@ if not workflow.config_settings.configfiles:
 include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/rcca.smk"
+include: "workflow/rules/lupi.smk"
 include: "workflow/rules/report.smk"
 
 
@@ -23,6 +24,7 @@ wildcard_constraints:
     repeat=r"\d+",
     shard=r"\d+",
     m=r"\d+",
+    block=r"\d+",
 
 
 rule all:

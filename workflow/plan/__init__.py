@@ -3,12 +3,14 @@
 from typing import Any
 
 from plan.data import DataPlan
+from plan.lupi import LupiPlan
 from plan.rcca import RccaPlan
 from plan.stage import Stage
 
 # In the order of the paper, which is that of the summary.
 STAGES: dict[str, type[Stage]] = {
     "rcca": RccaPlan,
+    "lupi": LupiPlan,
 }
 
 
