@@ -12,7 +12,7 @@ z_x(X) besides its covariance. Three things follow, and are tested:
   that class. The columns choose a metric in that space, nothing else.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -289,10 +289,10 @@ class PrivilegedFeatures(
 
     def _map_of(self, view: int, seed: int) -> FeatureMap:
         """Build the unfitted map of X (0) or of a second view (1), as `RCCA` would."""
-        parameters = [
+        kind, count, gamma = (
             pair(getattr(self, name), name)[view] for name in ("feature_map", "n_features", "gamma")
-        ]
-        return self._unfitted_map(*parameters, seed)
+        )
+        return self._unfitted_map(kind, count, gamma, seed)
 
     def _problems(
         self, cells: Cells, count: int, seed: int, reg: float
@@ -370,6 +370,5 @@ def _second_views(view: View, y: Any, privileged: Any) -> tuple[Matrix, Matrix]:
             f"y has the single class {classes[0]!r}: there is nothing to tell apart. Give two or "
             "more classes, or y=None for the privileged columns alone."
         )
-    if labels.dtype.kind in "biuf":
-        numbers = View(labels.reshape(-1, 1), "y").read(0, len(labels)).ravel()
-    return columns, numbers.reshape(-1, 1).astype(np.float64)
+    values = View((labels if labels.dtype.kind in "biuf" else numbers).reshape(-1, 1), "y")
+    return columns, values.read(0, len(labels)).astype(np.float64)

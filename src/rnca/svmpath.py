@@ -87,8 +87,9 @@ def svm_path(K: Matrix, signs: Matrix, costs: Sequence[float]) -> Path:
 
 def _fit(K: Matrix, signs: Matrix, C: float) -> Any:
     model = SVC(C=C, kernel="precomputed", max_iter=STEPS_PER_ROW * len(signs))
-    with warnings.catch_warnings(), config_context(
-        assume_finite=True, skip_parameter_validation=True
+    with (
+        warnings.catch_warnings(),
+        config_context(assume_finite=True, skip_parameter_validation=True),
     ):  # checks would take longer than small fits
         warnings.simplefilter("ignore", ConvergenceWarning)  # which the path records
         return model.fit(K, signs)

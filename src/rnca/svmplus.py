@@ -95,7 +95,7 @@ def solve_dual(
     sums = np.zeros((g, n + g), order="F")
     sums[cells, np.arange(n)] = 1.0
     sums[:, n:] = -np.eye(g)
-    most = np.bincount(cells, minlength=g) * (C_scaled / scale)
+    most: Matrix = np.bincount(cells, minlength=g) * np.float64(C_scaled / scale)
     least = np.concatenate([np.zeros(n), np.full(g, -np.inf)])
     result = _quadratic_program(P, linear, equal, np.zeros(2), sums, most, least)
     multipliers = np.maximum(result.x, 0.0) * (scale / unit)
@@ -209,8 +209,9 @@ class SVMPlus(ClassifierMixin, BaseEstimator):
                 f"y has {len(self.classes_)} class(es): SVM+ separates two. Use "
                 "OneVsRestClassifier for more."
             )
+        signs = np.where(positive, 1.0, -1.0)
         found = solve_dual(
-            X @ X.T, 2.0 * positive - 1, code.reshape(-1), told @ told.T, C=self.C, gamma=self.gamma
+            X @ X.T, signs, code.reshape(-1), told @ told.T, C=self.C, gamma=self.gamma
         )
         self.coef_, self.intercept_ = (found.coef @ X)[None, :], np.array([found.intercept])
         self.slack_coef_ = found.excess @ told / self.gamma

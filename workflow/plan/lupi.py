@@ -80,15 +80,17 @@ class LupiPlan(Experiments):
     def minutes(self, wildcards: Any) -> int:
         """Return the minutes a job may take."""
         experiment = self.of(wildcards)
-        each = ceil(experiment["partitions"] / experiment["jobs"])
+        each: int = ceil(experiment["partitions"] / experiment["jobs"])
         return 10 + ceil(CAUTION * each * _minutes(experiment))
 
     def minutes_here(self, dataset: str, cores: int) -> float:
         """Foresee the minutes of all experiments on a dataset."""
-        return sum(
-            each["partitions"] * _minutes(each) / min(cores, each["jobs"])
-            for each in self.settings.values()
-            if each["dataset"] == dataset
+        return float(
+            sum(
+                each["partitions"] * _minutes(each) / min(cores, each["jobs"])
+                for each in self.settings.values()
+                if each["dataset"] == dataset
+            )
         )
 
     @classmethod
@@ -129,7 +131,7 @@ def _mem_mb(experiment: dict[str, Any]) -> int:
     That is three m × m matrices, a dozen n × n ones, three of features, those that all settings of
     all fits keep (some sixty columns each), and what Python and its libraries take.
     """
-    n, m = experiment["train"], max(experiment["features"])
+    n, m = int(experiment["train"]), int(max(experiment["features"]))
     fits = len(experiment["features"]) * len(experiment["regs"]) * (experiment["folds"] + 1)
     numbers = 3 * m**2 + 12 * n**2 + 3 * n * (m + 2000) + fits * 60 * n
     return 400 + ceil(8 * numbers / 1e6)

@@ -13,20 +13,20 @@ from rnca.files import replacing
 from rnca.reporting.tables import markdown_table, number, plus_minus
 
 METHOD_NAMES = {
-    "majority": "larger class",
-    "surf": "SURF",
-    "surf-scaled": "SURF, unit scale",
+    "majority": "the larger class",
+    "surf": "regular features",
+    "surf-scaled": "regular features, unit scale",
     "random": "random features",
     "rcca": "RCCA",
     "rcca-least-reg": "RCCA, least reg",
     "rcca-crossfit": "RCCA, cross-fitted",
-    "surf+rcca": "SURF + RCCA",
+    "surf+rcca": "regular features + RCCA",
     "rcca-y": "RCCA, label only",
     "rcca-attributes": "RCCA, attributes only",
-    "rcca-permuted-animals": "RCCA, animals' attributes permuted",
-    "rcca-permuted-images": "RCCA, images' attributes permuted",
-    "rcca-animal": "RCCA, animal as label",
-    "lda": "discriminants of the animals",
+    "rcca-permuted-animals": "RCCA, attributes permuted over classes",
+    "rcca-permuted-images": "RCCA, attributes permuted over rows",
+    "rcca-animal": "RCCA, class as label",
+    "lda": "discriminants of the classes",
     "svm+": "SVM+",
     "attributes": "attributes (oracle)",
     "attributes-permuted": "permuted attributes (oracle)",
@@ -106,8 +106,8 @@ def lupi_summary(accuracy: pd.DataFrame) -> pd.DataFrame:
 def lupi_pairs(accuracy: pd.DataFrame) -> pd.DataFrame:
     """Compare methods partition by partition.
 
-    Every method with SURF under its own preprocessing, RCCA with its controls, and RCCA with both
-    SURF baselines under every other preprocessing.
+    Every method with the regular features under its own preprocessing, RCCA with its controls, and
+    RCCA with the regular features, scaled or not, under every other preprocessing.
 
     Returns
     -------
@@ -206,7 +206,7 @@ def write_lupi_table(
     titles: Mapping[str, str],
     paper: Mapping[str, Mapping[str, float]],
 ) -> None:
-    """Write two Markdown tables per experiment: accuracies, and differences from SURF.
+    """Write two Markdown tables per experiment: accuracies, and differences in pairs.
 
     Parameters
     ----------
@@ -249,11 +249,13 @@ def _block(
         ]
         for method in methods
     ]
-    against = pairs[(pairs["reference"] == "surf")].set_index(
-        ["method", "preprocessing", "reference_preprocessing"]
-    )
+    alike = pairs["preprocessing"] == pairs["reference_preprocessing"]
+    against = pairs[alike & (pairs["reference"] == "surf")].set_index(["method", "preprocessing"])
     differences = [
-        [METHOD_NAMES[method], *(_difference(against.loc[(method, each, each)]) for each in columns)]
+        [
+            METHOD_NAMES[method],
+            *(_difference(against.loc[(method, each)]) for each in columns),
+        ]
         for method in methods
         if method != "surf"
     ]
@@ -264,8 +266,9 @@ def _block(
         "",
         *markdown_table([*header, *(["paper"] if paper else [])], cells),
         "",
-        "Difference from SURF with the same preprocessing, in points, with its 95 % interval, the "
-        "same in per cent of SURF's accuracy, and the p-value of Wilcoxon's test in pairs:",
+        "Difference from the regular features with the same preprocessing, in points, with its "
+        "95 % interval, the same in per cent of their accuracy, and the p-value of Wilcoxon's "
+        "test in pairs:",
         "",
         *markdown_table(header, differences),
     ]

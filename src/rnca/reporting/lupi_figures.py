@@ -1,5 +1,6 @@
 """Figures of the lupi stage: accuracy per partition, per method, and against reg."""
 
+import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -48,7 +49,7 @@ def partitions_figure(
     experiments: Collection[str],
     titles: Mapping[str, str],
 ) -> Figure:
-    """Accuracy of SURF and RCCA in each partition: the paper's figure, a row per experiment.
+    """Accuracy in each partition, the paper's figure: a row per experiment.
 
     Parameters
     ----------
@@ -74,10 +75,7 @@ def partitions_figure(
                     axes.set_title(PREPROCESSING_NAMES[str(column)])
                 else:
                     axes.set_axis_off()
-            panels[0].set_ylabel(f"{wrapped(titles[name])}\ntest accuracy, %")
-            if not panels[0].axison:
-                panels[1].set_ylabel(f"{wrapped(titles[name])}\ntest accuracy, %")
-            _share_scale([axes for axes in panels if axes.axison])
+            _share_scale([axes for axes in panels if axes.axison], titles[name])
         legend(figure, grid.ravel())
     return figure
 
@@ -105,7 +103,11 @@ def _pair_panel(axes: Any, rows: pd.DataFrame) -> None:
         if len(points):
             label = METHOD_NAMES[method]
             axes.plot(
-                points["partition"] + 1, points["test_accuracy"], linestyle="none", label=label, **look
+                points["partition"] + 1,
+                points["test_accuracy"],
+                linestyle="none",
+                label=label,
+                **look,
             )
             axes.axhline(
                 points["test_accuracy"].mean(), color=look["color"], linestyle="--", linewidth=1
@@ -113,12 +115,13 @@ def _pair_panel(axes: Any, rows: pd.DataFrame) -> None:
     axes.set_xlabel("partition")
 
 
-def _share_scale(panels: Sequence[Any]) -> None:
+def _share_scale(panels: Sequence[Any], title: str) -> None:
+    """Give a row of panels one scale of accuracies, and its title beside the first of them."""
     low = min(axes.get_ylim()[0] for axes in panels)
     high = max(axes.get_ylim()[1] for axes in panels)
     for axes in panels:
         axes.set_ylim(low, high)
-        axes.label_outer(remove_inner_ticks=False)
+    panels[0].set_ylabel("\n".join([*textwrap.wrap(title, 32), "test accuracy, %"]))
 
 
 def methods_figure(
@@ -127,7 +130,7 @@ def methods_figure(
     paper: Mapping[str, Mapping[str, float]],
     titles: Mapping[str, str],
 ) -> Figure:
-    """Mean accuracy of each method, and its difference from SURF with the same preprocessing.
+    """Mean accuracy of each method, and its difference from the regular features in pairs.
 
     Parameters
     ----------
@@ -158,14 +161,12 @@ def methods_figure(
             right.set_yticks(range(len(methods)), [])
             left.set_title(wrapped(titles[name]))
             left.set_xlabel("test accuracy, %")
-            right.set_xlabel("difference from SURF in pairs, points")
+            right.set_xlabel("difference from the regular features, points")
         legend(figure, grid.ravel())
     return figure
 
 
-def _dots(
-    axes: Any, rows: pd.DataFrame, methods: Sequence[str], columns: tuple[str, str, str]
-) -> None:
+def _dots(axes: Any, rows: pd.DataFrame, methods: list[str], columns: tuple[str, str, str]) -> None:
     """Draw a value with its interval for each method, preprocessings side by side."""
     mean, low, high = columns
     shown = [each for each in _PREPROCESSING if each in set(rows["preprocessing"])]
@@ -185,9 +186,7 @@ def _dots(
     axes.set_ylim(len(methods) - 0.5, -0.5)
 
 
-def reg_figure(
-    settings: pd.DataFrame, summary: pd.DataFrame, titles: Mapping[str, str]
-) -> Figure:
+def reg_figure(settings: pd.DataFrame, summary: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """Accuracy of RCCA and its controls against reg, at the largest m.
 
     Parameters
@@ -211,12 +210,10 @@ def reg_figure(
                 for value in _of(summary, experiment=name, preprocessing=each, method="surf")[
                     "test_mean"
                 ]:
-                    axes.axhline(value, color="#555555", linestyle="--", label="SURF")
+                    axes.axhline(value, color="#555555", linestyle="--", label=METHOD_NAMES["surf"])
                 axes.set_title(f"{PREPROCESSING_NAMES[each]}, $m$ = {own['m'].max():.0f}")
                 axes.set_xlabel("reg")
-            shown = [axes for axes in panels if axes.axison]
-            shown[0].set_ylabel(f"{wrapped(titles[name])}\ntest accuracy, %")
-            _share_scale(shown)
+            _share_scale([axes for axes in panels if axes.axison], titles[name])
         legend(figure, grid.ravel())
     return figure
 
@@ -229,4 +226,3 @@ def _reg_panel(axes: Any, rows: pd.DataFrame) -> None:
             # Evenly spaced: the least reg is orders of magnitude below the others.
             axes.plot(range(len(regs)), means, label=METHOD_NAMES[method], linewidth=1.2, **look)
     axes.set_xticks(range(len(regs)), [f"{reg:g}" for reg in regs])
-

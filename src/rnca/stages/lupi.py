@@ -1,4 +1,4 @@
-"""Stage lupi: does what is told at training help a linear SVM at test? (Section 5.3)"""
+"""Stage lupi: whether what is told at training helps a linear SVM at test (Section 5.3)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -191,8 +191,9 @@ class Comparison:
             signs = self.training.rows.signs[held]
             accuracies.append(path.accuracy(K[np.ix_(held, fitted)], signs))
             flags.append(path.solved)
-        solved = np.array(flags)
-        return Scores(np.mean(accuracies, axis=0), solved.all(axis=0), int((~solved).sum()))
+        solved: npt.NDArray[np.bool_] = np.array(flags)
+        everywhere: npt.NDArray[np.bool_] = solved.all(axis=0)
+        return Scores(np.mean(accuracies, axis=0), everywhere, int((~solved).sum()))
 
     def _fit(self, candidate: Candidate, scores: Scores) -> Fitted:
         cost = self.costs[scores.best]

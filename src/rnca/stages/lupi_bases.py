@@ -124,7 +124,7 @@ class _Problems:
         self.components = {name: each.components for name, each in system.variants.items()}
         for name, variant in system.variants.items():
             for i, columns in enumerate(variant.views):
-                own = Cells.of(variant.table[np.ix_(present, columns)])
+                own = Cells.of(variant.table[np.ix_(present, list(columns))])
                 if len(own.counts) > 1:  # a constant view has no canonical variable
                     # Indicators, unregularised: any other map that tells the view's values apart
                     # gives the same variables, rotated at most.
@@ -144,7 +144,9 @@ class _Problems:
             yield name, Basis(F, mean, frame, np.hstack(own), belongs)
 
 
-def cross_fitted(whole: Basis, parts: Sequence[Basis], folds: Sequence[tuple[Rows, Rows]]) -> Matrix:
+def cross_fitted(
+    whole: Basis, parts: Sequence[Basis], folds: Sequence[tuple[Rows, Rows]]
+) -> Matrix:
     """Canonical variables of each fold from the fit to the others, turned towards the whole fit's.
 
     Parameters

@@ -64,7 +64,7 @@ class Judged(NamedTuple):
     def by(cls, training: Training, rows: Rows) -> "Judged":
         """Preprocess and map rows, training or test."""
         x = training.prepare(rows.counts)
-        return cls(rows, x, training.features.transform(x))
+        return cls(rows, x, training.map(x))
 
     def accuracy(self, rule: Rule) -> float:
         """Return the share of rows that a rule classifies rightly, in per cent."""

@@ -112,8 +112,12 @@ class Training:
 
     @cached_property
     def z(self) -> Matrix:
-        """The random features."""
-        return self.features.transform(self.x).astype(np.float64)
+        """The random features of these rows."""
+        return self.map(self.x)
+
+    def map(self, x: Matrix) -> Matrix:
+        """Evaluate the random features of preprocessed rows."""
+        return self.features.transform(x).astype(np.float64)
 
     @cached_property
     def permuted(self) -> Matrix:
