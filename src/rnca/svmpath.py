@@ -14,7 +14,7 @@ Matrix = npt.NDArray[np.float64]
 
 # Steps of libsvm per training row. Where classes overlap in few dimensions, a large cost would
 # take millions; what those fits return when cut short is noise, so the path ends there.
-STEPS_PER_ROW = 50
+STEPS_PER_ROW = 25
 
 
 class Path(NamedTuple):

@@ -132,6 +132,6 @@ def _mem_mb(experiment: dict[str, Any]) -> int:
     all fits keep (some sixty columns each), and what Python and its libraries take.
     """
     n, m = int(experiment["train"]), int(max(experiment["features"]))
-    fits = len(experiment["features"]) * len(experiment["regs"]) * (experiment["folds"] + 1)
+    fits = len(experiment["features"]) * len(experiment["regs"]) * int(experiment["folds"] + 1)
     numbers = 3 * m**2 + 12 * n**2 + 3 * n * (m + 2000) + fits * 60 * n
     return 400 + ceil(8 * numbers / 1e6)

@@ -10,10 +10,11 @@ from rnca.files import replacing
 from rnca.reporting.lupi import METHOD_NAMES, PREPROCESSING_NAMES, p_value
 
 _CONTROLS = {
-    "rcca-permuted-animals": "the attributes dealt out anew among the animals",
-    "rcca-permuted-images": "the attributes dealt out anew among the pictures",
+    "rcca-permuted-animals": "the attributes dealt out anew among the classes",
+    "rcca-permuted-images": "the attributes dealt out anew among the rows",
     "rcca-y": "the label alone",
-    "lda": "the animals' names in place of attributes and label",
+    "rcca-attributes": "the attributes alone",
+    "lda": "the class in place of attributes and label",
 }
 
 
@@ -52,38 +53,73 @@ def write_verdict(
 def verdict(
     summary: pd.DataFrame, pairs: pd.DataFrame, paper: Mapping[str, float] | None
 ) -> list[str]:
-    """Say what an experiment shows, one sentence per finding."""
-    gains = _between(pairs, "rcca", "surf")
+    """Say what an experiment shows: the conclusion, then a sentence for each finding."""
+    gains = pairs[(pairs["method"] == "rcca") & (pairs["reference"] == "surf")]
     alike = gains[gains["preprocessing"] == gains["reference_preprocessing"]]
-    lines = [_gain(row) for row in alike.to_dict("records")]
-    if paper is not None:
-        lines += _beside_paper(alike, gains, paper)
-        lines += _levels(summary, paper)
     best = _best(summary, ["rcca"])
-    lines += _prepared(summary, pairs, best)
-    for control, words in _CONTROLS.items():
-        for row in _rows(pairs, "rcca", control, best["preprocessing"]):
-            lines.append(_control(row, words))
-    lines += _svm_plus(summary, pairs)
-    lines += _oracle(summary)
-    return lines
+    prepared = _prepared(summary, pairs, best)
+    controls = {
+        name: row
+        for name in _CONTROLS
+        if (row := _pair(pairs, "rcca", name, best["preprocessing"])) is not None
+    }
+    lines = [_conclusion(alike, prepared, controls.get("rcca-permuted-animals"), paper)]
+    lines += [_gain(row) for row in alike.to_dict("records")]
+    if paper is not None:
+        lines += [*_beside_paper(alike, gains, paper), *_levels(summary, paper)]
+    lines.append(_against_prepared(prepared))
+    lines += [_control(row, _CONTROLS[name]) for name, row in controls.items()]
+    return [*lines, *_svm_plus(pairs), *_oracle(summary)]
 
 
-def _between(pairs: pd.DataFrame, method: str, reference: str) -> pd.DataFrame:
-    return pairs[(pairs["method"] == method) & (pairs["reference"] == reference)]
-
-
-def _rows(pairs: pd.DataFrame, method: str, reference: str, preprocessing: str) -> list[Any]:
-    found = _between(pairs, method, reference)
-    for column in ("preprocessing", "reference_preprocessing"):
-        found = found[found[column] == preprocessing]
-    return list(found.to_dict("records"))
+def _pair(pairs: pd.DataFrame, method: str, reference: str, preprocessing: str) -> Any:
+    """Return the row of a pair with the same preprocessing; None if there is none."""
+    found = pairs[
+        (pairs["method"] == method)
+        & (pairs["reference"] == reference)
+        & (pairs["preprocessing"] == preprocessing)
+        & (pairs["reference_preprocessing"] == preprocessing)
+    ]
+    return found.iloc[0] if len(found) else None
 
 
 def _best(summary: pd.DataFrame, methods: Sequence[str]) -> Any:
     """Return the row that training rows alone would have chosen, by cross-validation."""
     rows = summary[summary["method"].isin(methods)]
     return rows.sort_values("cv_mean").iloc[-1]
+
+
+def _prepared(summary: pd.DataFrame, pairs: pd.DataFrame, best: Any) -> Any:
+    """Return RCCA against the regular features, both as training rows prefer them."""
+    baseline = _best(summary, ["surf", "surf-scaled"])
+    found = pairs[
+        (pairs["method"] == "rcca")
+        & (pairs["reference"] == baseline["method"])
+        & (pairs["preprocessing"] == best["preprocessing"])
+        & (pairs["reference_preprocessing"] == baseline["preprocessing"])
+    ]
+    return found.iloc[0]
+
+
+def _conclusion(
+    alike: pd.DataFrame, prepared: Any, permuted: Any, paper: Mapping[str, float] | None
+) -> str:
+    parts = []
+    if paper is not None:
+        reached = (alike["relative_high"] >= paper["relative"]).any()
+        parts.append(
+            f"the published gain of {paper['relative']:.1f} % is {'' if reached else 'not '}"
+            "reached with the same preprocessing for both"
+        )
+    if prepared["low"] > 0:
+        parts.append("a gain survives a well-prepared baseline")
+    else:
+        parts.append("no gain is left over a well-prepared baseline")
+    if permuted is not None and permuted["low"] > 0:
+        parts.append("and the true attributes do better than permuted ones")
+    elif permuted is not None:
+        parts.append("and permuted attributes do as well as the true ones")
+    return f"In short: {', '.join(parts)}."
 
 
 def _gain(row: Any) -> str:
@@ -98,96 +134,87 @@ def _interval(row: Any) -> str:
     return f"{row['difference']:+.2f} points [{row['low']:+.2f}, {row['high']:+.2f}]"
 
 
+def _sides(row: Any) -> str:
+    return (
+        f"RCCA with {PREPROCESSING_NAMES[row['preprocessing']]} against "
+        f"{METHOD_NAMES[row['reference']]} with "
+        f"{PREPROCESSING_NAMES[row['reference_preprocessing']]}"
+    )
+
+
 def _beside_paper(
     alike: pd.DataFrame, gains: pd.DataFrame, paper: Mapping[str, float]
 ) -> list[str]:
-    published = paper["relative"]
-    stated = (
+    lines = [
         f"Published: {paper['surf']:.2f} % on the regular features and {paper['rcca']:.2f} % on "
-        f"RCCA's, a relative gain of {published:.1f} %."
-    )
-    lines = []
-    for rows, where in ((alike, "the same preprocessing for both"), (gains, "any two of them")):
-        reached = rows[rows["relative_high"] >= published]
+        f"RCCA's, a relative gain of {paper['relative']:.1f} %."
+    ]
+    for rows, where in (
+        (alike, "the same preprocessing for both"),
+        (gains, "a preprocessing of its own for either"),
+    ):
         largest = rows.sort_values("relative").iloc[-1]
-        names = (
-            f"RCCA with {PREPROCESSING_NAMES[largest['preprocessing']]} against the regular "
-            f"features with {PREPROCESSING_NAMES[largest['reference_preprocessing']]}"
-        )
-        found = f"the largest is {largest['relative']:.1f} % ({names})"
-        if len(reached):
-            lines.append(f"With {where}, the published gain is reached within error; {found}.")
-        else:
-            lines.append(f"With {where}, no gain comes up to the published one; {found}.")
-    return [stated, *lines]
-
-
-def _levels(summary: pd.DataFrame, paper: Mapping[str, float]) -> list[str]:
-    """Say which of the published levels is met."""
-    lines = []
-    for method in ("surf", "rcca"):
-        rows = summary[summary["method"] == method]
-        met = rows[(rows["test_low"] <= paper[method]) & (paper[method] <= rows["test_high"])]
-        name = METHOD_NAMES[method]
-        if len(met):
-            where = ", ".join(PREPROCESSING_NAMES[each] for each in met["preprocessing"])
-            lines.append(f"The published level of {name}, {paper[method]:.2f} %, is met ({where}).")
-            continue
-        low, high = rows["test_mean"].min(), rows["test_mean"].max()
-        side = "below" if paper[method] < low else "above" if paper[method] > high else "between"
+        reached = largest["relative_high"] >= paper["relative"]
         lines.append(
-            f"The published level of {name}, {paper[method]:.2f} %, lies {side} ours: "
-            f"{low:.2f} to {high:.2f} %."
+            f"With {where} the largest relative gain is {largest['relative']:.1f} % "
+            f"[{largest['relative_low']:.1f}, {largest['relative_high']:.1f}] ({_sides(largest)}): "
+            f"the published one is {'within reach' if reached else 'not reached'}."
         )
     return lines
 
 
-def _prepared(summary: pd.DataFrame, pairs: pd.DataFrame, best: Any) -> list[str]:
-    """Set RCCA against the regular features as training rows prefer them."""
-    baseline = _best(summary, ["surf", "surf-scaled"])
-    found = _between(pairs, "rcca", baseline["method"])
-    for column, side in (("preprocessing", best), ("reference_preprocessing", baseline)):
-        found = found[found[column] == side["preprocessing"]]
-    return [
-        f"Both as training rows prefer them, RCCA with "
-        f"{PREPROCESSING_NAMES[row['preprocessing']]} against "
-        f"{METHOD_NAMES[row['reference']]} with "
-        f"{PREPROCESSING_NAMES[row['reference_preprocessing']]}: {_interval(row)}, "
-        f"{row['relative']:+.1f} % ({p_value(row['p'])}). {_survives(row)}"
-        for row in found.to_dict("records")
-    ]
+def _levels(summary: pd.DataFrame, paper: Mapping[str, float]) -> list[str]:
+    """Say which of the two published levels is met."""
+    lines = []
+    for method, whose in (("surf", "the regular features"), ("rcca", "RCCA")):
+        rows = summary[summary["method"] == method]
+        level = f"The published level of {whose}, {paper[method]:.2f} %,"
+        met = rows[(rows["test_low"] <= paper[method]) & (paper[method] <= rows["test_high"])]
+        ours = f"ours run from {rows['test_mean'].min():.2f} to {rows['test_mean'].max():.2f} %"
+        if len(met):
+            where = ", ".join(PREPROCESSING_NAMES[each] for each in met["preprocessing"])
+            lines.append(f"{level} is met with {where}; {ours}.")
+        else:
+            lines.append(f"{level} is met with no preprocessing: {ours}.")
+    return lines
 
 
-def _survives(row: Any) -> str:
+def _against_prepared(row: Any) -> str:
     if row["low"] > 0:
-        return "A gain survives a well-prepared baseline."
-    if row["high"] < 0:
-        return "Against a well-prepared baseline RCCA loses."
-    return "No gain over a well-prepared baseline is shown."
+        finding = "A gain survives a well-prepared baseline."
+    elif row["high"] < 0:
+        finding = "Against a well-prepared baseline RCCA loses."
+    else:
+        finding = "No gain over a well-prepared baseline is shown."
+    return (
+        f"Both as training rows prefer them, {_sides(row)}: {_interval(row)}, "
+        f"{row['relative']:+.1f} % ({p_value(row['p'])}). {finding}"
+    )
 
 
 def _control(row: Any, words: str) -> str:
     if row["low"] > 0:
-        finding = "the true ones do better"
+        finding = "RCCA as published does better"
     elif row["high"] < 0:
-        finding = "the true ones do worse"
+        finding = "RCCA as published does worse"
     else:
         finding = "no difference is shown"
     return (
-        f"RCCA against RCCA with {words} "
-        f"({PREPROCESSING_NAMES[row['preprocessing']]}): {_interval(row)}; {finding}."
+        f"RCCA less RCCA with {words} ({PREPROCESSING_NAMES[row['preprocessing']]}): "
+        f"{_interval(row)}; {finding}."
     )
 
 
-def _svm_plus(summary: pd.DataFrame, pairs: pd.DataFrame) -> list[str]:
-    if "svm+" not in set(summary["method"]):
+def _svm_plus(pairs: pd.DataFrame) -> list[str]:
+    rows = pairs[pairs["method"] == "svm+"].to_dict("records")
+    if not rows:
         return []
-    rows = _between(pairs, "svm+", "surf").to_dict("records")
     better = [row for row in rows if row["low"] > 0]
     each = "; ".join(
         f"{PREPROCESSING_NAMES[row['preprocessing']]} {_interval(row)}" for row in rows
     )
-    says = "improves on the SVM somewhere" if better else "does not improve on the SVM"
+    where = ", ".join(PREPROCESSING_NAMES[row["preprocessing"]] for row in better)
+    says = f"improves on the SVM with {where}" if better else "does not improve on the SVM"
     return [f"SVM+ {says}: {each}."]
 
 
@@ -196,7 +223,10 @@ def _oracle(summary: pd.DataFrame) -> list[str]:
     if not {"attributes", "attributes-permuted"} <= set(values.index):
         return []
     own, permuted = values["attributes"], values["attributes-permuted"]
-    return [
-        f"Attributes of the test rows, if they were known, give {own:.2f} %, and dealt out anew "
-        f"among the animals {permuted:.2f} %: they are the animal's name, whatever they mean."
-    ]
+    line = (
+        f"The attributes of test rows, if they were known, give {own:.2f} %, and dealt out anew "
+        f"among the classes {permuted:.2f} %"
+    )
+    if own == permuted == 100:
+        return [f"{line}: they name the class, whatever they mean."]
+    return [f"{line}."]

@@ -191,8 +191,8 @@ class Comparison:
             signs = self.training.rows.signs[held]
             accuracies.append(path.accuracy(K[np.ix_(held, fitted)], signs))
             flags.append(path.solved)
-        solved: npt.NDArray[np.bool_] = np.array(flags)
-        everywhere: npt.NDArray[np.bool_] = solved.all(axis=0)
+        solved = np.array(flags)
+        everywhere = np.logical_and.reduce(solved)
         return Scores(np.mean(accuracies, axis=0), everywhere, int((~solved).sum()))
 
     def _fit(self, candidate: Candidate, scores: Scores) -> Fitted:

@@ -124,7 +124,7 @@ class _Problems:
         self.components = {name: each.components for name, each in system.variants.items()}
         for name, variant in system.variants.items():
             for i, columns in enumerate(variant.views):
-                own = Cells.of(variant.table[np.ix_(present, list(columns))])
+                own = Cells.of(variant.table[present][:, list(columns)])
                 if len(own.counts) > 1:  # a constant view has no canonical variable
                     # Indicators, unregularised: any other map that tells the view's values apart
                     # gives the same variables, rotated at most.
