@@ -12,8 +12,12 @@ if not workflow.config_settings.configfiles:
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/data.smk"
+include: "workflow/rules/rpca.smk"
 include: "workflow/rules/rcca.smk"
 include: "workflow/rules/lupi.smk"
+include: "workflow/rules/baselines.smk"
+include: "workflow/rules/maps.smk"
+include: "workflow/rules/extensions.smk"
 include: "workflow/rules/report.smk"
 
 

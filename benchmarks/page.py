@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from exponents import fitted_exponent
 from figure import write_roofline
+from rnca.exponents import fitted_exponent
 from rnca.files import replacing
 
 TABLES = ("roof", "path", "peers", "scaling", "memory", "serving")

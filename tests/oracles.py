@@ -7,8 +7,24 @@ import scipy.linalg
 from sklearn.metrics.pairwise import rbf_kernel
 
 
+def weights(fitted):
+    """The matrix W of a map of cosines, of which Fastfood keeps only the factors."""
+    if hasattr(fitted, "weights_"):
+        return fitted.weights_.astype(float)
+    D = fitted.signs_.shape[1]
+    H = scipy.linalg.hadamard(D).astype(float)
+    blocks = [
+        H @ np.diag(g) @ np.eye(D)[permutation] @ H @ np.diag(signs)
+        for signs, permutation, g in zip(
+            fitted.signs_, fitted.permutations_, fitted.gaussians_.astype(float), strict=True
+        )
+    ]
+    rows = np.vstack(blocks)[: len(fitted.scales_), : fitted.n_features_in_]
+    return np.sqrt(2 * fitted.gamma_) * fitted.scales_[:, None].astype(float) * rows
+
+
 def fourier(fitted, X):
-    return np.cos((X - fitted.offset_) @ fitted.weights_.T.astype(float) + fitted.phases_)
+    return np.cos((X - fitted.offset_) @ weights(fitted).T + fitted.phases_)
 
 
 def nystroem(fitted, X):
@@ -19,7 +35,14 @@ def linear(fitted, X):
     return X - fitted.offset_
 
 
-FEATURES = {"fourier": fourier, "nystroem": nystroem, "linear": linear}
+FEATURES = {
+    "fourier": fourier,
+    "orthogonal": fourier,
+    "fastfood": fourier,
+    "qmc": fourier,
+    "nystroem": nystroem,
+    "linear": linear,
+}
 
 
 class CCA(NamedTuple):

@@ -7,9 +7,12 @@ from scipy.sparse import csr_array
 from rnca import (
     RCCA,
     RPCA,
+    FastfoodFeatures,
     FourierFeatures,
     LinearFeatures,
     NystroemFeatures,
+    QuasiMonteCarloFeatures,
+    RSpectralClustering,
     median_gamma,
 )
 
@@ -42,6 +45,7 @@ SINGLE = [
     RPCA(2, n_features=5),
     RPCA(2, feature_map="nystroem", n_features=5),
     RPCA(2, feature_map="linear"),
+    RSpectralClustering(2, n_features=5),
 ]
 
 
@@ -158,6 +162,7 @@ def test_feature_counts_must_be_positive_integers(m):
     refused(lambda: rcca(n_features=m).fit_chunks([(X, Y)]), *words)
     refused(lambda: RPCA(1, n_features=m).fit(X), *words)
     refused(lambda: FourierFeatures(m).fit(X), *words)
+    refused(lambda: FastfoodFeatures(m).fit(X), *words)
     refused(lambda: NystroemFeatures(m).fit(X), *words)
 
 
@@ -172,7 +177,7 @@ def test_regularisers_must_not_be_negative(reg):
 @pytest.mark.parametrize("gamma", [0, -1.0, np.nan, np.inf, "mean", None])
 def test_widths_must_be_positive(gamma):
     words = (f"gamma={gamma!r}", "> 0", "median")
-    for kind in ("fourier", "nystroem"):
+    for kind in ("fourier", "nystroem", "orthogonal", "fastfood", "qmc"):
         refused(lambda kind=kind: rcca(feature_map=kind, gamma=gamma).fit(X, Y), *words)
         refused(lambda kind=kind: rcca(feature_map=kind, gamma=(1.0, gamma)).fit(X, Y), *words)
         refused(
@@ -194,10 +199,21 @@ def test_distances_beyond_float64_have_no_median_width(scale):
 
 @pytest.mark.parametrize("kind", ["gauss", 3, None, FourierFeatures])
 def test_unknown_maps(kind):
-    words = ("feature_map=", "'fourier', 'nystroem', 'linear'", "instance")
+    words = (
+        "feature_map=",
+        "'fourier', 'nystroem', 'linear', 'orthogonal', 'fastfood', 'qmc'",
+        "instance",
+    )
     refused(lambda: rcca(feature_map=kind).fit(X, Y), *words)
     refused(lambda: rcca(feature_map=("linear", kind)).fit(X, Y), *words)
     refused(lambda: RPCA(1, feature_map=kind).fit(X), *words)
+
+
+def test_more_columns_than_sobol_sequences_have():
+    wide = np.eye(3, 21_201)
+    words = ("21201 columns", "up to 21200", "Use Fourier")
+    refused(lambda: QuasiMonteCarloFeatures(2, gamma=1.0).fit(wide), *words)
+    QuasiMonteCarloFeatures(2, gamma=1.0).fit(wide[:, 1:])
 
 
 def test_more_landmarks_than_rows():

@@ -113,10 +113,54 @@ def test_peer_that_is_not_installed_is_left_out_with_the_reason(halves):
 
 
 @pytest.mark.usefixtures("modules")
-def test_exponent_of_a_power_law_with_noise_lies_within_its_error():
-    from exponents import fitted_exponent
+def test_sizing_model_recovers_the_rates_its_measurements_were_made_with():
+    import sizing
 
-    x = np.geomspace(1, 1e4, 40)
-    noise = np.random.default_rng(0).normal(0, 0.1, 40)
-    fit = fitted_exponent(x, 3 * x**1.7 * np.exp(noise))
-    assert abs(fit.value - 1.7) < 3 * fit.error < 0.1
+    rates = {"pass": [3e-11, 1e-10], "write": [1e-8], "merge": [2e-8], "solve": [2e-10, 5e-7]}
+    truth = sizing.Model(rates, columns=392)
+    measured = [
+        {"phase": phase, "n": n, "m": m, "cpu_seconds": truth.seconds(phase, n, m)}
+        for phase in sizing.PHASES
+        for n, m in sizing.FULL.fitted
+    ]
+    found = sizing.Model.fitted_to(pd.DataFrame(measured), columns=392)
+    for phase in sizing.PHASES:
+        np.testing.assert_allclose(found.rates[phase], rates[phase], rtol=1e-6)
+
+
+@pytest.mark.usefixtures("modules")
+def test_sizing_measures_every_phase_of_a_shard(halves, tmp_path):
+    import sizing
+    from large import LargeFile
+
+    large = LargeFile(*(half.astype(np.float32) for half in halves), 3000, tmp_path)
+    rows = pd.DataFrame(sizing.measure(large.directory, 3000, 40))
+    assert tuple(rows["phase"]) == sizing.PHASES
+    assert (rows["cpu_seconds"] > 0).all()
+    assert (rows["peak_bytes"] > 0).all()
+
+
+@pytest.mark.usefixtures("modules")
+def test_sizing_page_keeps_its_text_and_takes_new_tables(tmp_path, monkeypatch):
+    import sizing
+
+    page = tmp_path / "sizing.md"
+    page.write_text(sizing.PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.setattr(sizing, "PAGE", page)
+    before, after = page.read_text(encoding="utf-8").split(sizing.MARKS[0])[0], "## Once for real"
+    sizing._replace_in_page("new tables")
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith(f"{before}{sizing.MARKS[0]}\nnew tables\n{sizing.MARKS[1]}")
+    assert after in text
+
+
+@pytest.mark.usefixtures("modules")
+def test_sharded_benchmark_writes_views_that_share_something(tmp_path):
+    import sharded
+    from rnca import RCCA
+
+    sharded.write_views(tmp_path, 3000)
+    x, y = (np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "xy")
+    assert x.shape == y.shape == (3000, sharded.COLUMNS)
+    fitted = RCCA(1, n_features=30, reg=1e-3, random_state=0).fit(x[:2000], y[:2000])
+    assert fitted.score(x[2000:], y[2000:]) > 0.5

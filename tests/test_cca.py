@@ -1,7 +1,7 @@
 """RCCA against slow oracles, and against itself by every other way to the same answer.
 
 Tolerances on correlations between ways to compute the same fit: float64 features 1e-9 by any
-route; float32 features 1e-7 (Fourier, linear) and 1e-5 (Nyström, whose covariance is
+route; float32 features 1e-7 (cosines, linear) and 1e-5 (Nyström, whose covariance is
 ill-conditioned), since their rounding depends on the shapes that sgemm is given.
 """
 
@@ -16,9 +16,9 @@ from rnca import RCCA, FourierFeatures, Moments, NystroemFeatures, kernel_cca, m
 from rnca.rows import shard_bounds
 from rnca.whitening import Whitened
 
-KINDS = ["fourier", "nystroem", "linear"]
+KINDS = ["fourier", "fastfood", "nystroem", "linear"]
 TOLERANCES = {
-    ("fourier", "float32"): 1e-7,
+    **{(kind, "float32"): 1e-7 for kind in ("fourier", "orthogonal", "fastfood", "qmc")},
     ("linear", "float32"): 1e-7,
     ("nystroem", "float32"): 1e-5,
 }
@@ -63,6 +63,7 @@ def assert_same_bases(model, other, rtol=1e-6):
         assert_allclose(basis, reference, atol=rtol * np.abs(reference).max())
 
 
+@pytest.mark.parametrize("kind", oracles.FEATURES)
 @pytest.mark.parametrize("reg", [1e-8, 1e-3, (1e-8, 0.1)])
 def test_correlations_are_the_oracles(halves, kind, dtype, reg):
     # Oracle and fast path share W, b and landmarks; float32 features differ by their rounding,

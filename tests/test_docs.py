@@ -2,6 +2,7 @@
 
 import doctest
 import re
+import runpy
 from importlib import import_module
 from pathlib import Path
 
@@ -9,10 +10,15 @@ import pytest
 
 import rnca
 
+ROOT = Path(__file__).parents[1]
+PYTHON = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 MODULES = [
     "cca",
+    "clustering",
+    "dependence",
     "exact",
     "features",
+    "lda",
     "mapping",
     "moments",
     "pca",
@@ -36,7 +42,7 @@ def test_public_names_are_documented(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["RCCA", "RPCA", "FourierFeatures", "NystroemFeatures", "LinearFeatures", "Moments"]
+    "name", [name for name in rnca.__all__ if name[0].isupper() or name.startswith("rdc")]
 )
 def test_classes_have_an_example(name):
     example = doctest.DocTestParser().get_examples(getattr(rnca, name).__doc__)
@@ -49,10 +55,22 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 def test_the_readmes_library_example_runs(capsys):
-    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"^```python\n(.*?)^```", readme, flags=re.DOTALL | re.MULTILINE)
+    (example,) = PYTHON.findall((ROOT / "README.md").read_text(encoding="utf-8"))
     names: dict[str, object] = {}
     exec(example, names)
     assert float(capsys.readouterr().out) > 0.8
     assert [model.map_x_.n_features_out for model in names["smaller"]] == [50, 100, 200]
     assert names["scores"].shape == (4000, 2)
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/*.md")), ids=lambda page: page.stem)
+def test_the_python_of_a_page_runs(page):
+    names: dict[str, object] = {}
+    for block in PYTHON.findall(page.read_text(encoding="utf-8")):
+        exec(block, names)
+
+
+@pytest.mark.parametrize("script", sorted(ROOT.glob("examples/*.py")), ids=lambda file: file.stem)
+def test_example_script_runs_and_says_something(script, capsys):
+    runpy.run_path(str(script), run_name="__main__")
+    assert len(capsys.readouterr().out) > 50

@@ -13,19 +13,39 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rnca import RCCA, RPCA, FourierFeatures, LinearFeatures, NystroemFeatures
+from rnca import (
+    RCCA,
+    RLDA,
+    RPCA,
+    FastfoodFeatures,
+    FourierFeatures,
+    LinearFeatures,
+    NystroemFeatures,
+    OrthogonalFeatures,
+    QuasiMonteCarloFeatures,
+    RSpectralClustering,
+)
 
 
-# RPCA in float64: rows one by one agree with all at once to 1e-7, beyond float32's digits.
+# Estimators in float64: rows one by one agree with all at once to 1e-7, beyond float32's digits.
 @parametrize_with_checks(
     [
         FourierFeatures(5, random_state=0),
+        OrthogonalFeatures(5, random_state=0),
+        FastfoodFeatures(5, random_state=0),
+        QuasiMonteCarloFeatures(5, random_state=0),
         NystroemFeatures(3, random_state=0),
         NystroemFeatures(3, whiten=True, random_state=0),
         LinearFeatures(),
         RPCA(1, n_features=5, random_state=0, dtype="float64"),
         RPCA(1, feature_map="linear", dtype="float64"),
         RPCA(1, feature_map=NystroemFeatures(2, random_state=0), dtype="float64"),
+        RSpectralClustering(2, n_init=1, random_state=0, dtype="float64"),
+        RSpectralClustering(
+            2, feature_map="fourier", n_features=50, n_init=1, random_state=0, dtype="float64"
+        ),
+        RLDA(n_features=20, reg=1e-4, random_state=0, dtype="float64"),
+        RLDA(feature_map="linear", dtype="float64"),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -108,7 +128,7 @@ def test_an_unfitted_model_says_so(model, halves, use):
 
 def test_inputs_are_not_changed(model, halves):
     X, Y = (half.copy() for half in halves)
-    for kind in ("fourier", "nystroem", "linear"):
+    for kind in ("fourier", "nystroem", "linear", "orthogonal", "fastfood", "qmc"):
         model.set_params(feature_map=kind).fit(X, Y).score(X, Y)
         model.transform(X, Y)
     assert_array_equal(X, halves[0])

@@ -30,6 +30,15 @@ def test_kernel_pca_is_scikit_learns(views):
     assert_allclose(oracles.align(found.scores, scores), scores, atol=1e-10)
 
 
+@pytest.mark.parametrize("n", [120, 600])
+def test_leading_components_are_those_of_the_dense_solver(halves, krylov_calls, n):
+    X = halves[0][:n]
+    dense, leading = (kernel_pca(X, 5, gamma=1e-3, solver=each) for each in ("dense", "leading"))
+    assert bool(krylov_calls) == (n > 400)
+    assert_allclose(leading.eigenvalues, dense.eigenvalues, rtol=1e-9)
+    assert_allclose(oracles.align(leading.scores, dense.scores), dense.scores, atol=1e-6)
+
+
 def test_kernel_cca_solves_the_papers_eigenproblem(views):
     X, Y = views
     Kx, Ky, n = centred(X, 1e-3), centred(Y, 2e-3), len(X)
@@ -64,6 +73,7 @@ def test_wrong_arguments_are_named(views):
         (lambda: kernel_pca(X, 0, gamma=1.0), "n_components=0"),
         (lambda: kernel_pca(X[:1], 1, gamma=1.0), "at least 2 rows"),
         (lambda: kernel_pca(X, 1, gamma=0.0), r"gamma=0\.0.*> 0"),
+        (lambda: kernel_pca(X, 1, gamma=1.0, solver="lobpcg"), "solver='lobpcg': give"),
         (lambda: kernel_cca(X, Y, 1, gamma=(1.0, -1.0), reg=(1.0, 1.0)), r"gamma=-1\.0.*> 0"),
         (lambda: kernel_cca(X, Y, 1, gamma=(1.0, 1.0), reg=(1.0, 0.0)), "positive regularisers"),
         (lambda: kernel_cca(X, Y, 1, gamma=1.0, reg=np.nan), r"reg=nan.*finite numbers > 0"),

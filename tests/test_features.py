@@ -5,12 +5,22 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.stats
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 
 import oracles
-from rnca import FourierFeatures, LinearFeatures, NystroemFeatures, median_gamma
+from rnca import (
+    FastfoodFeatures,
+    FourierFeatures,
+    LinearFeatures,
+    NystroemFeatures,
+    OrthogonalFeatures,
+    QuasiMonteCarloFeatures,
+    median_gamma,
+)
+from rnca.features.hadamard import hadamard_transform
 
 
 @dataclass(frozen=True)
@@ -27,16 +37,23 @@ def gaussian(fitted, X):
     return rbf_kernel(X, gamma=fitted.gamma_)
 
 
-# Fourier: an entry is the mean of m products of variance below 1, so five standard errors at
-# m = 4000. Nyström values are the kernel itself; whitened ones reproduce it at the landmarks, up
-# to the jitter on their kernel, and approach it at the 50 of 300 rows that are not landmarks.
-MAPS = {
-    "fourier": Contract(
-        lambda m, **given: FourierFeatures(m, random_state=7, **given),
+def cosines(kind):
+    return Contract(
+        lambda m, **given: kind(m, random_state=7, **given),
         lambda z, fitted, X: 2 / z.shape[1] * z @ z.T,
         gaussian,
         5 / np.sqrt(4000),
-    ),
+    )
+
+
+# Cosines: an entry is the mean of m products of variance below 1, so five standard errors at
+# m = 4000. Nyström values are the kernel itself; whitened ones reproduce it at the landmarks, up
+# to the jitter on their kernel, and approach it at the 50 of 300 rows that are not landmarks.
+MAPS = {
+    "fourier": cosines(FourierFeatures),
+    "orthogonal": cosines(OrthogonalFeatures),
+    "fastfood": cosines(FastfoodFeatures),
+    "qmc": cosines(QuasiMonteCarloFeatures),
     "nystroem": Contract(
         lambda m, **given: NystroemFeatures(min(m, 250), random_state=7, **given),
         lambda z, fitted, X: z,
@@ -58,6 +75,9 @@ MAPS = {
 }
 
 
+COSINES = [FourierFeatures, OrthogonalFeatures, FastfoodFeatures, QuasiMonteCarloFeatures]
+
+
 @pytest.fixture(params=MAPS.values(), ids=MAPS.keys())
 def contract(request):
     return request.param
@@ -68,12 +88,16 @@ def rows(halves):
     return halves[0][:300]
 
 
-def test_first_features_are_those_of_a_larger_draw(contract, rows):
-    longer = contract.make(20).fit(rows)
-    shorter = contract.make(7).fit(rows)
-    expected = longer.transform(rows)[:, :7]
+# The rows have 32 columns: some maps draw their features in blocks of 32.
+@pytest.mark.parametrize("m", [1, 7, 32, 33, 70])
+def test_first_features_are_those_of_a_larger_draw(contract, rows, m):
+    longer = contract.make(100).fit(rows)
+    m = min(m, longer.n_features_out)
+    shorter = contract.make(m).fit(rows)
+    expected = longer.transform(rows)[:, :m]
     assert_allclose(shorter.transform(rows), expected, rtol=1e-12, atol=1e-12)
-    assert_allclose(longer.prefix(7).transform(rows), expected, rtol=1e-12, atol=1e-12)
+    assert_allclose(longer.prefix(m).transform(rows), expected, rtol=1e-12, atol=1e-12)
+    assert longer.prefix(m).fingerprint() == shorter.fingerprint()
 
 
 def test_fingerprint_tells_same_functions_from_others(contract, rows):
@@ -142,7 +166,7 @@ def test_a_prefix_shares_memory_and_leaves_the_whole_alone(contract, rows):
         assert np.shares_memory(getattr(shorter, name), getattr(fitted, name))
 
 
-@pytest.mark.parametrize("kind", [FourierFeatures, NystroemFeatures])
+@pytest.mark.parametrize("kind", [*COSINES, NystroemFeatures])
 def test_seeds_make_draws(rows, kind):
     def draw(seed):
         return kind(6, random_state=seed).fit(rows).transform(rows)
@@ -156,26 +180,82 @@ def test_seeds_make_draws(rows, kind):
     assert np.abs(draw(None) - draw(None)).max() > 0.1
 
 
-def test_fourier_features_are_the_stated_cosines(rows):
-    fitted = FourierFeatures(9, random_state=0).fit(rows)
-    assert_allclose(fitted.transform(rows), oracles.fourier(fitted, rows), atol=1e-12)
+@pytest.mark.parametrize("name", ["fourier", "orthogonal", "fastfood", "qmc"])
+@pytest.mark.parametrize("columns", [1, 5, 32])
+def test_cosine_features_are_the_stated_cosines(rows, name, columns):
+    X = rows[:, -columns:] + rows[:, :1]  # no constant columns
+    fitted = MAPS[name].make(70).fit(X)
+    assert_allclose(fitted.transform(X), oracles.FEATURES[name](fitted, X), atol=1e-11)
 
 
-def test_fourier_weights_and_phases_follow_their_laws():
-    fitted = FourierFeatures(5000, gamma=0.3, random_state=0).fit(np.eye(4))
-    weights = fitted.weights_.ravel() / np.sqrt(2 * 0.3)
-    assert scipy.stats.kstest(weights, "norm").pvalue > 0.01
+@pytest.mark.parametrize("kind", COSINES)
+def test_weights_and_phases_follow_their_laws(kind):
+    fitted = kind(5000, gamma=0.3, random_state=0).fit(np.eye(4))
+    weights = oracles.weights(fitted) / np.sqrt(2 * 0.3)
+    for column in weights.T:
+        assert scipy.stats.kstest(column, "norm").pvalue > 0.01
+        assert abs(np.corrcoef(column, fitted.phases_)[0, 1]) < 4 / np.sqrt(5000)
+    lengths = np.square(weights).sum(axis=1)
+    assert scipy.stats.kstest(lengths, scipy.stats.chi2(4).cdf).pvalue > 0.01
     assert scipy.stats.kstest(fitted.phases_ / (2 * np.pi), "uniform").pvalue > 0.01
-    assert abs(np.corrcoef(weights[::4], fitted.phases_)[0, 1]) < 4 / np.sqrt(5000)
 
 
-def test_streams_of_width_weights_and_phases_are_separate(rows):
-    given, median = (
-        FourierFeatures(5, gamma=gamma, random_state=0).fit(rows) for gamma in (0.5, "median")
-    )
+@pytest.mark.parametrize("kind", COSINES)
+def test_streams_of_width_weights_and_phases_are_separate(rows, kind):
+    given, median = (kind(5, gamma=gamma, random_state=0).fit(rows) for gamma in (0.5, "median"))
     assert_array_equal(given.phases_, median.phases_)
     scale = np.sqrt(given.gamma_ / median.gamma_)
-    assert_allclose(given.weights_, median.weights_ * scale, rtol=1e-12)
+    assert_allclose(oracles.weights(given), oracles.weights(median) * scale, rtol=1e-12)
+
+
+def test_projections_are_orthogonal_in_blocks(rows):
+    weights = OrthogonalFeatures(70, random_state=0).fit(rows).weights_
+    for block in (weights[:32], weights[32:64], weights[64:]):
+        products = block @ block.T
+        assert_allclose(products, np.diag(np.diag(products)), atol=1e-12 * products.max())
+    between = weights[:32] @ weights[32:64].T
+    assert np.abs(between).max() > 0.1 * np.square(weights).sum(axis=1).max()
+
+
+@pytest.mark.parametrize("kind", [OrthogonalFeatures, QuasiMonteCarloFeatures])
+def test_kernel_error_is_below_that_of_independent_draws(kind):
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    exact = rbf_kernel(X, gamma=0.1)
+
+    def error(kind, seed):
+        z = kind(512, gamma=0.1, random_state=seed).fit_transform(X)
+        return np.linalg.norm(2 / 512 * z @ z.T - exact)
+
+    independent, ours = (
+        np.mean([error(each, seed) for seed in range(20)]) for each in (FourierFeatures, kind)
+    )
+    assert ours < 0.9 * independent
+
+
+@pytest.mark.parametrize("exponent", range(10))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_fast_transform_is_the_hadamard_matrix(exponent, dtype):
+    x = np.random.default_rng(0).normal(size=(2**exponent, 3)).astype(dtype)
+    before = x.copy()
+    product, other = hadamard_transform(x, np.empty_like(x), np.empty_like(x))
+    expected = scipy.linalg.hadamard(2**exponent) @ x.astype(np.float64)
+    assert product.dtype == dtype
+    assert_allclose(product, expected, atol=40 * 2**exponent * np.finfo(dtype).eps)
+    assert_array_equal(x, before)
+    assert not np.shares_memory(product, other)
+
+
+def test_fastfood_maps_rows_strip_by_strip():
+    X = np.random.default_rng(0).normal(size=(40, 5000))  # strips of 16 rows
+    fitted = FastfoodFeatures(60, gamma=1e-4, random_state=0).fit(X)
+    one_by_one = np.vstack([fitted.transform(row) for row in X[:, None]])
+    assert_allclose(fitted.transform(X), one_by_one, atol=1e-11)
+
+
+def test_fastfood_stores_four_numbers_a_feature():
+    fitted = FastfoodFeatures(1024, random_state=0).fit(np.eye(3, 512))
+    stored = [fitted.signs_, fitted.permutations_, fitted.gaussians_, fitted.scales_]
+    assert [array.size for array in stored] == [1024] * 4
 
 
 def test_landmarks_are_distinct_training_rows(rows):

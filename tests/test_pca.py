@@ -22,7 +22,7 @@ def relative_error(values, expected):
     return np.abs(values - expected).max() / expected[0]
 
 
-@pytest.mark.parametrize("kind", ["fourier", "nystroem", "linear"])
+@pytest.mark.parametrize("kind", oracles.FEATURES)
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-7)])
 def test_variances_and_components_are_the_oracles(halves, kind, dtype, tolerance):
     # No inverse is taken, so that float32 costs one rounding of the features, whatever the map.
@@ -54,7 +54,9 @@ def test_the_krylov_path_gives_the_oracles_answer(halves, krylov_calls):
     assert relative_error(model.explained_variance_, values) < 1e-10
 
 
-@pytest.mark.parametrize("kind", ["fourier", "nystroem", NystroemFeatures(80, whiten=True)])
+@pytest.mark.parametrize(
+    "kind", ["fourier", "fastfood", "nystroem", NystroemFeatures(80, whiten=True)]
+)
 def test_path_equals_separate_fits(halves, kind):
     X, _ = halves
     for m, member in zip([8, 33, 80], rpca(kind).fit(X).path([8, 33, 80]), strict=True):

@@ -36,7 +36,7 @@ def joint_covariance(moments):
 
 
 @pytest.mark.parametrize("precision", ["float64", "float32"])
-@pytest.mark.parametrize("feature_map", ["fourier", "nystroem"])
+@pytest.mark.parametrize("feature_map", ["fourier", "fastfood", "nystroem"])
 def test_threads_change_no_bit(views, feature_map, precision):
     X, Y = (view[:5000] for view in views)
     model = RCCA(3, feature_map=feature_map, n_features=(300, 1100), random_state=0).draw(X, Y)

@@ -49,8 +49,6 @@ def main() -> int:
         results = results_of(options, directory)
         if not sets_resources(others):
             others += ["--resources", f"mem_mb={psutil.virtual_memory().total // 10**6}"]
-        if not is_dry_run(others) and "--report" not in others:
-            others += ["--report", str(results / "report.html"), "--report-after-run"]
         started = time.time()
         code = run(options, others, directory, record)
     if code:

@@ -5,8 +5,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rnca.cca import RCCA
-    from rnca.exact import kernel_cca, kernel_pca
-    from rnca.features import FourierFeatures, LinearFeatures, NystroemFeatures, median_gamma
+    from rnca.clustering import RSpectralClustering
+    from rnca.dcca import DCCA
+    from rnca.dependence import rdc, rdc_matrix, rdc_test
+    from rnca.exact import kernel_cca, kernel_pca, spectral_clustering
+    from rnca.features import (
+        FastfoodFeatures,
+        FourierFeatures,
+        LinearFeatures,
+        NystroemFeatures,
+        OrthogonalFeatures,
+        QuasiMonteCarloFeatures,
+        median_gamma,
+    )
+    from rnca.kcca import KCCA
+    from rnca.lda import RLDA
     from rnca.lupi import PrivilegedFeatures
     from rnca.moments import Moments
     from rnca.pca import RPCA
@@ -17,29 +30,51 @@ __version__ = "0.1.0"
 _HOME = {
     "RCCA": "cca",
     "RPCA": "pca",
+    "RLDA": "lda",
+    "RSpectralClustering": "clustering",
+    "rdc": "dependence",
+    "rdc_matrix": "dependence",
+    "rdc_test": "dependence",
+    "DCCA": "dcca",
+    "KCCA": "kcca",
     "FourierFeatures": "features",
     "NystroemFeatures": "features",
     "LinearFeatures": "features",
+    "OrthogonalFeatures": "features",
+    "FastfoodFeatures": "features",
+    "QuasiMonteCarloFeatures": "features",
     "median_gamma": "features",
     "Moments": "moments",
     "PrivilegedFeatures": "lupi",
     "SVMPlus": "svmplus",
     "kernel_cca": "exact",
     "kernel_pca": "exact",
+    "spectral_clustering": "exact",
 }
 
 __all__ = [
+    "DCCA",
+    "KCCA",
     "RCCA",
+    "RLDA",
     "RPCA",
+    "FastfoodFeatures",
     "FourierFeatures",
     "LinearFeatures",
     "Moments",
     "NystroemFeatures",
+    "OrthogonalFeatures",
     "PrivilegedFeatures",
+    "QuasiMonteCarloFeatures",
+    "RSpectralClustering",
     "SVMPlus",
     "kernel_cca",
     "kernel_pca",
     "median_gamma",
+    "rdc",
+    "rdc_matrix",
+    "rdc_test",
+    "spectral_clustering",
 ]
 
 

@@ -13,6 +13,7 @@ from rnca.features import FeatureMap
 from rnca.mapping import FeatureMapping, check_count, pair
 from rnca.moments import Moments
 from rnca.rows import View, check_at_least_two_rows, check_pair, rechunk
+from rnca.spectral import column_signs
 from rnca.whitening import Matrix, Whitened, whitened_error
 
 _ROUNDING = 1e-6
@@ -31,8 +32,8 @@ class RCCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     ----------
     n_components : int, default=50
         Number of canonical variables.
-    feature_map : {"fourier", "nystroem", "linear"}, FeatureMap instance, or a pair, \
-default="fourier"
+    feature_map : {"fourier", "nystroem", "linear", "orthogonal", "fastfood", "qmc"}, FeatureMap \
+instance, or a pair, default="fourier"
         The map of both views, or one for each.
     n_features : int or pair, default=1000
         Number of random features m; ignored by linear features.
@@ -263,19 +264,7 @@ default="fourier"
         projected_y = self._projected_chunks(y, self.map_y_, self.mean_y_, self.G_)
         for zx, zy in zip(projected_x, projected_y, strict=True):
             moments.update(zx, zy)
-        covariance = moments.covariance("xy").diagonal()
-        variances = [moments.covariance(view * 2).diagonal() for view in "xy"]
-        varies = [
-            variance > _CONSTANT**2 * (1 + moments.mean(view) ** 2)
-            for variance, view in zip(variances, "xy", strict=True)
-        ]
-        correlations: npt.NDArray[np.float64] = np.divide(
-            covariance,
-            np.sqrt(np.abs(variances[0] * variances[1])),
-            out=np.zeros(len(covariance)),
-            where=varies[0] & varies[1],
-        )
-        return correlations
+        return paired_correlations(moments)
 
     def score(self, X: Any, Y: Any) -> float:
         """Sum over components of the absolute correlation on the given rows.
@@ -303,7 +292,7 @@ default="fourier"
                 f"{whitened.x.pivots[:m_x].min():.1e} and {whitened.y.pivots[:m_y].min():.1e}). "
                 'Raise reg, use fewer features, or dtype="float64".'
             )
-        signs = np.sign(F[np.abs(F).argmax(axis=0), np.arange(k)])
+        signs = column_signs(F)
         self.correlations_, self.F_, self.G_ = correlations, F * signs, G * signs
         self.training_correlations_ = _training_correlations(self, *whitened.regs)
         self.mean_x_, self.mean_y_ = moments.mean("x")[:m_x], moments.mean("y")[:m_y]
@@ -363,6 +352,29 @@ default="fourier"
     @property
     def _n_features_out(self) -> int:
         return int(self.F_.shape[1])
+
+
+def paired_correlations(moments: Moments) -> npt.NDArray[np.float64]:
+    """Correlation of each feature of the first view with its counterpart in the second.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Signed; 0 where either is constant.
+    """
+    covariance = moments.covariance("xy").diagonal()
+    variances = [moments.covariance(view * 2).diagonal() for view in "xy"]
+    varies = [
+        variance > _CONSTANT**2 * (1 + moments.mean(view) ** 2)
+        for variance, view in zip(variances, "xy", strict=True)
+    ]
+    correlations: npt.NDArray[np.float64] = np.divide(
+        covariance,
+        np.sqrt(np.abs(variances[0] * variances[1])),
+        out=np.zeros(len(covariance)),
+        where=varies[0] & varies[1],
+    )
+    return correlations
 
 
 def _training_correlations(model: RCCA, reg_x: float, reg_y: float) -> npt.NDArray[np.float64]:

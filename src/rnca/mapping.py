@@ -9,19 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
-from rnca.features import FeatureMap, FourierFeatures, LinearFeatures, NystroemFeatures
+from rnca.features import FEATURE_MAPS, FeatureMap, LinearFeatures
 from rnca.moments import Moments
 from rnca.rows import FloatArray, View, check_at_least_two_rows, grid
 from rnca.seeding import seeds
 from rnca.streaming import add_rows, exact_times
 
 Matrix = npt.NDArray[np.float64]
-
-_MAPS: dict[str, type[FeatureMap]] = {
-    "fourier": FourierFeatures,
-    "nystroem": NystroemFeatures,
-    "linear": LinearFeatures,
-}
 
 
 def pair(value: Any, name: str) -> tuple[Any, Any]:
@@ -79,6 +73,11 @@ class FeatureMapping:
     def _maps(self) -> list[FeatureMap]:
         """The fitted maps, one per view."""
 
+    @property
+    def _n_wanted(self) -> int:
+        """How many eigenpairs or canonical variables a solution has."""
+        return self.n_components
+
     def _chunk_size(self) -> int:
         check_count(self.chunk_size, "chunk_size")
         return int(self.chunk_size)
@@ -118,14 +117,14 @@ class FeatureMapping:
             if "random_state" in own.get_params() and own.get_params()["random_state"] is None:
                 own.set_params(random_state=seed)
             return own
-        if not isinstance(kind, str) or kind not in _MAPS:
+        if not isinstance(kind, str) or kind not in FEATURE_MAPS:
             raise ValueError(
-                f"feature_map={kind!r}: give one of {', '.join(map(repr, _MAPS))}, an instance of "
-                "a feature map, or a pair of these."
+                f"feature_map={kind!r}: give one of {', '.join(map(repr, FEATURE_MAPS))}, an "
+                "instance of a feature map, or a pair of these."
             )
         if kind == "linear":
             return LinearFeatures(dtype=dtype)
-        return _MAPS[kind](count, gamma=gamma, random_state=seed, dtype=dtype)
+        return FEATURE_MAPS[kind](count, gamma=gamma, random_state=seed, dtype=dtype)
 
     def _head_rows(self) -> int:
         """How many rows of a stream the maps are drawn from."""
@@ -189,7 +188,7 @@ class FeatureMapping:
             or n < 2 * _PILOT_ROWS
         ):
             return False
-        size = min(m, max(_PILOT_FEATURES, 4 * self.n_components))
+        size = min(m, max(_PILOT_FEATURES, 4 * self._n_wanted))
         pilot = clone(self).set_params(verbose=False)
         pilot._adopt([fitted.prefix(size) for fitted in self._maps])
         pilot._fit_certified(views, _PILOT_ROWS)

@@ -12,7 +12,7 @@ from rnca.features import FeatureMap
 from rnca.mapping import CERTIFIED, FeatureMapping, Matrix, check_count
 from rnca.moments import Moments
 from rnca.rows import FloatArray, View, check_at_least_two_rows, rechunk
-from rnca.spectral import leading_eigh
+from rnca.spectral import column_signs, leading_eigh
 
 
 class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -25,7 +25,8 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     ----------
     n_components : int, default=2
         Number of principal components.
-    feature_map : {"fourier", "nystroem", "linear"} or FeatureMap instance, default="fourier"
+    feature_map : {"fourier", "nystroem", "linear", "orthogonal", "fastfood", "qmc"} or FeatureMap \
+instance, default="fourier"
         To approximate kernel PCA with landmarks, give ``NystroemFeatures(…, whiten=True)``.
     n_features : int, default=1000
         Number of random features m; ignored by linear features.
@@ -205,8 +206,7 @@ class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             )
         covariance = moments.covariance("xx", m)
         values, vectors = leading_eigh(covariance, k)
-        signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(k)])
-        self.components_ = (vectors * signs).T
+        self.components_ = (vectors * column_signs(vectors)).T
         self.explained_variance_ = np.maximum(values, 0.0)
         total = covariance.trace()
         # Constant data leave nothing but rounding, of which there are no shares.

@@ -8,9 +8,8 @@ the result.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -18,18 +17,17 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_info, threadpool_limits
 from tqdm import tqdm
 
 from rnca.features import FeatureMap
 from rnca.moments import Moments, probes
 from rnca.rows import FloatArray, View, grid
+from rnca.workers import Task, workers
 
 # Tiles as large as still leave work for every thread: smaller ones cost BLAS a tenth of its speed.
 _TILE = 1024
 _BLOCK = 256
 
-Task = Callable[[], Any]
 Float64 = npt.NDArray[np.float64]
 
 
@@ -66,7 +64,7 @@ def add_rows(
     bounds = list(grid(start, stop, chunk_size))
     if not bounds:
         return
-    with _workers() as run:
+    with workers() as run:
         work = _Pass(moments, maps, dtype)
         work.begin([view.read(start, min(start + _BLOCK, stop)) for view in views])
         sums = _Sums(work, chunk_size, np.dtype(precision))
@@ -109,7 +107,7 @@ def exact_times(
     -------
     ndarray of shape (m_x + m_y, q)
     """
-    with _workers() as run:
+    with workers() as run:
         work = _Pass(moments, maps, dtype)
         parts = np.split(vectors, np.cumsum(work.sizes)[:-1])
         images = np.zeros_like(vectors)
@@ -124,38 +122,6 @@ def exact_times(
 def _finish(pending: list[Future[Any]]) -> None:
     for future in pending:
         future.result()
-
-
-_limit = threading.Lock()
-_passes = 0
-_limits: Any = None
-_threads = 1
-
-
-@contextmanager
-def _workers() -> Iterator[Callable[[Sequence[Task]], list[Future[Any]]]]:
-    """As many threads as BLAS may use, with BLAS held to one thread in each.
-
-    BLAS has one setting for the whole process: of passes that run at once the first sets it and
-    the last puts it back.
-    """
-    global _passes, _limits, _threads
-    with _limit:
-        if _passes == 0:
-            pools = [
-                pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"
-            ]
-            _threads = max(pools, default=1)
-            _limits = threadpool_limits(1, user_api="blas")
-        _passes += 1
-    try:
-        with ThreadPoolExecutor(_threads) as executor:
-            yield lambda tasks: [executor.submit(task) for task in tasks]
-    finally:
-        with _limit:
-            _passes -= 1
-            if _passes == 0:
-                _limits.restore_original_limits()
 
 
 def _blocks(rows: Sequence[FloatArray]) -> list[list[FloatArray]]:

@@ -14,6 +14,7 @@ SHAPES = {
     "synthetic-speech": {
         "x": (5000, 273), "y": (5000, 112), "groups": (5000,), "given_split": (5000,),
     },
+    "rings": {"x": (20000, 10), "y": (20000, 10), "labels": (20000,)},
     "mnist": {
         "x": (70000, 392), "y": (70000, 392), "images": (70000, 28, 28), "labels": (70000,),
         "given_split": (70000,),
@@ -28,6 +29,7 @@ SHAPES = {
 DTYPES = {
     "digits": {"x": "u1", "y": "u1"},
     "synthetic-speech": {"x": "f4", "y": "f4"},
+    "rings": {"x": "f4", "y": "f4", "labels": "u1"},
     "mnist": {"x": "u1", "y": "u1"},
     "awa": {"x": "u2", "attributes": "u1"},
     "mocha": {"x": "f4", "y": "f4"},

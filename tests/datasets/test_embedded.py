@@ -11,6 +11,7 @@ from rnca.datasets.embedded import (
     LATENT_CORRELATIONS,
     SPEECH_SEED,
     largest_products,
+    rings,
     speech_mixing,
     synthetic_speech,
 )
@@ -74,6 +75,21 @@ def test_largest_products_by_enumeration():
 def test_synthetic_rows_are_the_same_each_time():
     first, again = synthetic_speech(50), synthetic_speech(50)
     assert np.array_equal(first.arrays["x"], again.arrays["x"])
+
+
+def test_linear_methods_see_nothing_in_the_rings():
+    drawn = rings().arrays
+    assert canonical_correlations(drawn["x"].astype(float), drawn["y"].astype(float))[0] < 0.06
+    for view in (drawn["x"], drawn["y"]):
+        variances = np.linalg.eigvalsh(np.cov(view.T))[::-1]
+        assert variances[1] > 0.95 * variances[0] > 90 * variances[2]
+
+
+@pytest.mark.parametrize(("view", "radii"), [("x", (1, 3, 5)), ("y", (5, 3, 1))])
+def test_rings_are_told_apart_by_their_radius(view, radii):
+    drawn = rings(3000).arrays
+    distance = np.abs(np.linalg.norm(drawn[view], axis=1)[:, None] - np.array(radii))
+    assert (distance.argmin(axis=1) == drawn["labels"]).mean() > 0.99
 
 
 def test_attributes_tell_the_digits_apart():

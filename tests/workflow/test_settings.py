@@ -27,6 +27,12 @@ def valid(**changes):
     return {"run": "try", "rcca": {"one": experiment | changes}}
 
 
+def rpca(**changes):
+    own = {"rows": 100, "components": 5, "features": [10, 20]} | changes
+    return {"run": "try", "rpca": {"one": {"dataset": "digits", "title": "digits", "pca": own}}}
+
+
+TIMES = {"exact": [50], "random": [100], "features": 20}
 MISTAKES = {
     "unknown key": (valid() | {"sed": 1}, "sed: unknown key; did you mean 'seed'?"),
     "unknown inner key": (valid(fetures=[1]), "rcca.one.fetures: unknown key; did you mean"),
@@ -37,6 +43,26 @@ MISTAKES = {
     "decreasing m": (valid(features=[20, 10]), "rcca.one.features: [20, 10] must increase"),
     "too few features": (valid(features=[2]), "m = 2 is less than components = 5"),
     "no groups": (valid(split={"scheme": "groups"}), "'digits' has no groups to split by"),
+    "nothing to compare": (
+        {"run": "try", "rpca": {"one": {"dataset": "digits", "title": "digits"}}},
+        "rpca.one: give pca, cca or both",
+    ),
+    "no labels": (
+        {"run": "try", "rpca": {"one": rpca()["rpca"]["one"] | {"dataset": "synthetic-speech"}}},
+        "rpca.one.pca: 'synthetic-speech' has no labels",
+    ),
+    "rpca sizes": (rpca(features=[20, 10]), "rpca.one.pca.features: [20, 10] must increase"),
+    "few rpca features": (rpca(features=[3]), "m = 3 is less than components = 5"),
+    "many landmarks": (rpca(features=[200]), "m = 200 landmarks are more than rows = 100"),
+    "width": (rpca(gamma="mean"), "rpca.one.pca.gamma: 'mean' is not valid"),
+    "few timed rows": (
+        rpca(times=TIMES | {"exact": [4]}),
+        "rpca.one.pca.times.exact: n = 4 must exceed components = 5",
+    ),
+    "timed landmarks": (
+        rpca(times=TIMES | {"features": 101}),
+        "rpca.one.pca.times.random: n = 100 rows are fewer than the 101 landmarks",
+    ),
     "not a mapping": (["run"], "the file: ['run'] is not of type 'object'"),
     "skip": (valid() | {"skip": ["minst"]}, "skip: unknown dataset 'minst'"),
     "prepare": (valid() | {"prepare": ["minst"]}, "prepare: unknown dataset 'minst'"),

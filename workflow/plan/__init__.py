@@ -2,15 +2,23 @@
 
 from typing import Any
 
+from plan.baselines import BaselinesPlan
 from plan.data import DataPlan
+from plan.extensions import ExtensionsPlan
 from plan.lupi import LupiPlan
+from plan.maps import MapsPlan
 from plan.rcca import RccaPlan
+from plan.rpca import RpcaPlan
 from plan.stage import Stage
 
 # In the order of the paper, which is that of the summary.
 STAGES: dict[str, type[Stage]] = {
+    "rpca": RpcaPlan,
     "rcca": RccaPlan,
     "lupi": LupiPlan,
+    "baselines": BaselinesPlan,
+    "maps": MapsPlan,
+    "extensions": ExtensionsPlan,
 }
 
 
@@ -52,9 +60,16 @@ class Plan:
         return [
             *self.data.all_records(),
             f"{self.results}/tables/data.md",
-            *(file for stage in self.stages.values() for file in stage.outputs()),
+            *self.shown(),
+            f"{self.results}/tables/claims.md",
+            f"{self.results}/report.html",
             f"{self.results}/summary.txt",
         ]
+
+    def shown(self) -> list[str]:
+        """List what the stages show, alone and together."""
+        alone = [file for stage in self.stages.values() for file in stage.outputs()]
+        return [*alone, *self.baselines.race()]
 
     def tables(self) -> list[str]:
         """List the tables that the screen shows at the end of a run."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Any
 
+from plan.resources import PROCESSES_MB
 from plan.stage import Arrays, Experiments
 
 # Of one partition of 1000 training rows under one preprocessing, all methods, on one core.
@@ -15,6 +16,8 @@ NEEDED = ("surf", "rcca")
 
 class LupiPlan(Experiments):
     """The partitions of Section 5.3."""
+
+    title = "Learning with privileged information"
 
     def outputs(self) -> list[str]:
         """List the verdict, the table and the figures."""
@@ -134,4 +137,4 @@ def _mem_mb(experiment: dict[str, Any]) -> int:
     n, m = int(experiment["train"]), int(max(experiment["features"]))
     fits = len(experiment["features"]) * len(experiment["regs"]) * int(experiment["folds"] + 1)
     numbers = 3 * m**2 + 12 * n**2 + 3 * n * (m + 2000) + fits * 60 * n
-    return 400 + ceil(8 * numbers / 1e6)
+    return PROCESSES_MB + ceil(8 * numbers / 1e6)

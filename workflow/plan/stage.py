@@ -11,6 +11,8 @@ Arrays = Mapping[str, Collection[str]]
 class Stage:
     """The files of one stage and the settings of its jobs.
 
+    A subclass sets ``title``, what the report calls the stage.
+
     Parameters
     ----------
     name : str
@@ -25,6 +27,8 @@ class Stage:
     results : str
         Directory of the run.
     """
+
+    title: str
 
     def __init__(self, name: str, config: dict[str, Any]) -> None:
         self.name = name

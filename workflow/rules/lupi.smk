@@ -13,11 +13,11 @@ rule lupi_compare:
     benchmark:
         f"{RESULTS}/benchmarks/lupi/{{experiment}}/{{block}}.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     threads: 1
     resources:
-        mem_mb=plan.lupi.mem_mb,
-        runtime=plan.lupi.minutes,
+        mem_mb=growing(plan.lupi.mem_mb),
+        runtime=growing(plan.lupi.minutes),
     params:
         experiment=plan.lupi.experiment,
         partitions=plan.lupi.partitions,
@@ -40,7 +40,7 @@ rule lupi_gather:
     benchmark:
         f"{RESULTS}/benchmarks/lupi/{{experiment}}.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         dataset=plan.lupi.dataset,
         code=code_of("gather.py"),
@@ -72,7 +72,7 @@ rule lupi_table:
     benchmark:
         f"{RESULTS}/benchmarks/lupi_table.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         published=plan.lupi.published(),
         titles=plan.lupi.titles(),
@@ -115,7 +115,7 @@ rule lupi_figures:
     benchmark:
         f"{RESULTS}/benchmarks/lupi_figures.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         published=plan.lupi.published(),
         titles=plan.lupi.titles(),

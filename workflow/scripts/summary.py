@@ -11,7 +11,8 @@ from rnca.reporting.outcomes import read_outcomes
 
 with job(snakemake):
     lines = [Path(table).read_text(encoding="utf-8") for table in snakemake.input.tables]
-    lines.append("Not run:")
+    claims = Path(snakemake.input.claims).read_text(encoding="utf-8")
+    lines += [f"Claims of the paper, {claims.splitlines()[0]}", "Not run:"]
     not_run = []
     for file, title in snakemake.params.outcomes.items():
         _, reasons = read_outcomes([file], [])

@@ -89,6 +89,13 @@ CATALOGUE = {
             stand_in="XRMB",
         ),
         Dataset(
+            "rings",
+            "three rings in two views, of which linear methods see nothing",
+            ("x", "y", "labels"),
+            _embedded(embedded.rings),
+            2,
+        ),
+        Dataset(
             "mnist",
             "MNIST, left and right halves",
             ("x", "y", "images", "labels", "given_split"),

@@ -60,6 +60,11 @@ NOISE = 0.02
 SPEECH_SEED = 20140621
 SPEECH_GROUPS = 100
 
+RADII = (1.0, 3.0, 5.0)
+RING_COLUMNS = 10
+RING_NOISE = 0.2
+RINGS_SEED = 19990621
+
 
 def digits() -> Content:
     """Return scikit-learn's 1797 handwritten digits of 8 × 8 pixels, values 0 to 16.
@@ -182,15 +187,61 @@ def synthetic_speech(n_rows: int = 5000) -> Content:
     return Content(arrays, meta)
 
 
+def rings(n_rows: int = 20_000) -> Content:
+    """Draw two views of three rings each, in which linear PCA and linear CCA see nothing.
+
+    A row has a ring c and an angle θ, both uniform, and the views
+
+        x = P [r·cos θ, r·sin θ, 0 … 0] + noise,    y = Q [s·cos 2θ, s·sin 2θ, 0 … 0] + noise
+
+    of 10 columns, with r = 1, 3, 5 and s = 5, 3, 1 on the three rings, fixed orthogonal P and Q,
+    and independent normal noise of standard deviation 0.2 in every column.
+
+    Each view's covariance is a multiple of the identity on the plane of its rings, so that every
+    direction of linear PCA in it is as good as any other and shows the rings on top of each other.
+    The cross-covariance is 0, since cos θ and sin θ are uncorrelated with cos 2θ and sin 2θ: all
+    linear canonical correlations are 0, though y is a function of x but for the noise.
+
+    Parameters
+    ----------
+    n_rows : int, default=20000
+        Drawn independently.
+
+    Returns
+    -------
+    Content
+        ``x``, ``y`` (float32) and ``labels``, the ring.
+    """
+    rng = np.random.default_rng(RINGS_SEED)
+    P, Q = (_orthogonal(RING_COLUMNS, rng) for _ in range(2))
+    ring = rng.integers(len(RADII), size=n_rows)
+    angle = rng.uniform(-np.pi, np.pi, n_rows)
+    radius = np.array(RADII)
+    x, y = (
+        _circle(radii, turns * angle) @ mixing[:, :2].T
+        + RING_NOISE * rng.standard_normal((n_rows, RING_COLUMNS))
+        for radii, turns, mixing in ((radius[ring], 1, P), (radius[::-1][ring], 2, Q))
+    )
+    arrays: dict[str, NDArray[Any]] = {
+        "x": x.astype(np.float32),
+        "y": y.astype(np.float32),
+        "labels": ring.astype(np.uint8),
+    }
+    meta = {
+        "citation": "drawn by rnca.datasets.embedded.rings",
+        "licence": "CC0",
+        "class_names": ["inner ring", "middle ring", "outer ring"],
+        "notes": ["drawn, not recorded: linear PCA and linear CCA find nothing in it"],
+    }
+    return Content(arrays, meta)
+
+
 def speech_mixing(
     seed: np.random.SeedSequence,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the two orthogonal matrices (273 × 273 and 112 × 112) of the synthetic views."""
     rng = np.random.default_rng(seed)
-    P, Q = (
-        np.linalg.qr(rng.standard_normal((columns, columns)))[0]
-        for columns in (ACOUSTIC_COLUMNS, ARTICULATORY_COLUMNS)
-    )
+    P, Q = (_orthogonal(columns, rng) for columns in (ACOUSTIC_COLUMNS, ARTICULATORY_COLUMNS))
     return P, Q
 
 
@@ -217,6 +268,15 @@ def _linear_factor() -> float:
     density = np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi)
     stein = 2 * np.pi * density * np.cos(theta)
     return float(np.sqrt(2) * (weights @ stein) / weights.sum())
+
+
+def _orthogonal(columns: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    Q: NDArray[np.float64] = np.linalg.qr(rng.standard_normal((columns, columns)))[0]
+    return Q
+
+
+def _circle(radius: NDArray[np.float64], angle: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
 
 
 def _with_noise(

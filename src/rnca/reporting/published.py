@@ -49,7 +49,7 @@ def beside_published(
 
 
 def _value(row: Any, rows: pd.DataFrame) -> float | None:
-    rows = rows[rows["method"] == METHODS[str(row["feature_map"])]]
+    rows = rows[rows["method"] == METHODS.get(str(row["feature_map"]))]
     if row["feature_map"] != "linear":
         rows = rows[rows["m"] == row["m"]]
     return float(rows["test_corr"].iloc[0]) if len(rows) else None

@@ -171,7 +171,7 @@ def minutes(value: float) -> str:
 def plus_minus(mean: float, deviation: float, form: str = ".2f") -> str:
     """Format a mean with its standard deviation, if there is one."""
     text = format(mean, form)
-    return text if pd.isna(deviation) else f"{text} ± {deviation:.2f}"
+    return text if pd.isna(deviation) else f"{text} ± {format(deviation, form.lstrip('+'))}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -1,0 +1,34 @@
+"""Random nonlinear feature maps z(x) (Section 2 of the paper).
+
+Every map has the *prefix property*: its first m features are those of any larger draw with the
+same ``random_state``. One pass over the data at the largest m therefore serves every smaller m.
+"""
+
+from rnca.features.base import FeatureMap
+from rnca.features.cosine import FourierFeatures, OrthogonalFeatures, QuasiMonteCarloFeatures
+from rnca.features.fastfood import FastfoodFeatures
+from rnca.features.linear import LinearFeatures
+from rnca.features.nystroem import NystroemFeatures
+from rnca.features.width import median_gamma
+
+FEATURE_MAPS: dict[str, type[FeatureMap]] = {
+    "fourier": FourierFeatures,
+    "nystroem": NystroemFeatures,
+    "linear": LinearFeatures,
+    "orthogonal": OrthogonalFeatures,
+    "fastfood": FastfoodFeatures,
+    "qmc": QuasiMonteCarloFeatures,
+}
+"""The maps by the names that RPCA and RCCA know them by."""
+
+__all__ = [
+    "FEATURE_MAPS",
+    "FastfoodFeatures",
+    "FeatureMap",
+    "FourierFeatures",
+    "LinearFeatures",
+    "NystroemFeatures",
+    "OrthogonalFeatures",
+    "QuasiMonteCarloFeatures",
+    "median_gamma",
+]

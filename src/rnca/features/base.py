@@ -1,0 +1,143 @@
+"""What every feature map has in common."""
+
+import hashlib
+from abc import abstractmethod
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rnca.rows import FloatArray, View, grid
+
+_TRANSFORM_CHUNK = 2048
+
+
+class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of all feature maps: a transformer that RPCA and RCCA can also feed chunk by chunk.
+
+    A subclass draws its parameters in `_draw` and evaluates them in `_map`; `_fitted_arrays`
+    names the fitted attributes with one row per feature, `_identifying_arrays` those that tell
+    the map from others, if not the same.
+    """
+
+    _fitted_arrays: tuple[str, ...] = ()
+    _identifying_arrays: tuple[str, ...] | None = None
+
+    offset_: npt.NDArray[np.float64]
+    n_features_in_: int
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw the map for data of X's width and scale.
+
+        Parameters
+        ----------
+        X : array-like or memory map of shape (n, d)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        view = View(X)
+        validate_data(self, X, skip_check_array=True)
+        for start, stop in grid(0, len(view), _TRANSFORM_CHUNK):
+            view.read(start, stop)
+        return self.fit_view(view)
+
+    def fit_view(self, view: View) -> Self:
+        """Draw the map for a view whose rows are checked when they are read."""
+        self.n_features_in_ = view.shape[1]
+        self.offset_ = view.pilot_mean()
+        self._draw(view)
+        return self
+
+    def transform(self, X: Any) -> FloatArray:
+        """Evaluate the features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+            float32 for float32 input, else float64, unless the map has a ``dtype``.
+        """
+        check_is_fitted(self)
+        view = View(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        out = None
+        for start, stop in grid(0, len(view), _TRANSFORM_CHUNK):
+            rows = view.read(start, stop)
+            if out is None:
+                dtype = np.dtype(getattr(self, "dtype", None) or rows.dtype)
+                out = np.empty((len(view), self.n_features_out), dtype)
+            self.features(rows, out[start:stop])
+        assert out is not None
+        return out
+
+    def features(self, rows: FloatArray, out: FloatArray) -> None:
+        """Evaluate the features of one chunk of checked rows into ``out``, in its dtype."""
+        centred = np.subtract(rows, self.offset_, dtype=np.float64)
+        self._map(centred.astype(self._working_dtype(out.dtype), copy=False), out)
+
+    @property
+    def n_features_out(self) -> int:
+        """Number of features m."""
+        return len(getattr(self, self._fitted_arrays[0]))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_features_out
+
+    def prefix(self, m: int) -> Self:
+        """Return the fitted map of the first ``m`` features; shares memory with this one."""
+        shorter = copy(self)
+        for name in self._fitted_arrays:
+            setattr(shorter, name, getattr(self, name)[:m])
+        return shorter
+
+    def fingerprint(self) -> str:
+        """Checksum of the fitted map: equal exactly if the features are the same functions."""
+        scalars = (
+            type(self).__name__,
+            getattr(self, "gamma_", None),
+            getattr(self, "whiten", None),
+        )
+        digest = hashlib.sha256(repr(scalars).encode())
+        for name in ("offset_", *(self._identifying_arrays or self._fitted_arrays)):
+            array = np.ascontiguousarray(getattr(self, name))
+            digest.update(f"{name}{array.dtype}{array.shape}".encode())
+            digest.update(array.tobytes())
+        return digest.hexdigest()
+
+    def _working_dtype(self, out: np.dtype[Any]) -> np.dtype[Any]:
+        return out
+
+    @abstractmethod
+    def _draw(self, view: View) -> None:
+        """Set the fitted attributes."""
+
+    @abstractmethod
+    def _map(self, x: FloatArray, out: FloatArray) -> None:
+        """Write the features of centred rows ``x`` to ``out``."""
+
+    def _check_n_features(self) -> int:
+        m = self.n_features
+        if not isinstance(m, int | np.integer) or isinstance(m, bool) or m < 1:
+            raise ValueError(f"n_features={m!r}: the number of random features m must be >= 1.")
+        return int(m)
+
+    def _stored_dtype(self) -> np.dtype[Any]:
+        dtype = np.dtype(getattr(self, "dtype", None) or np.float64)
+        if dtype not in (np.float32, np.float64):
+            raise ValueError(f"dtype={dtype.name}: features are float32 or float64.")
+        return dtype
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,235 @@
+"""Cosines of random projections, which differ in how the projections are drawn."""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from rnca.features.base import FeatureMap
+from rnca.features.width import resolve_gamma
+from rnca.rows import FloatArray, View
+from rnca.seeding import streams
+
+Matrix = npt.NDArray[np.float64]
+
+# Sobol' points are multiples of 2^-bits.
+_SOBOL_BITS = 30
+
+
+class CosineFeatures(FeatureMap):
+    """Base of the maps z(x) = cos(Wx + b) of the Gaussian kernel exp(-gamma ‖x − y‖²).
+
+    A subclass draws W and b in `_draw_projections`.
+    """
+
+    def __init__(
+        self,
+        n_features: int = 1000,
+        *,
+        gamma: float | str = "median",
+        random_state: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        self.n_features = n_features
+        self.gamma = gamma
+        self.random_state = random_state
+        self.dtype = dtype
+
+    def _draw(self, view: View) -> None:
+        m = self._check_n_features()
+        of_gamma, of_weights, of_phases = streams(self.random_state, 3)
+        self.gamma_ = resolve_gamma(self.gamma, view, of_gamma)
+        self._draw_projections(m, view.shape[1], of_weights, of_phases)
+
+    @abstractmethod
+    def _draw_projections(
+        self, m: int, d: int, of_weights: np.random.Generator, of_phases: np.random.Generator
+    ) -> None:
+        """Set the fitted attributes besides ``gamma_``."""
+
+
+class _MatrixFeatures(CosineFeatures):
+    """Base of the maps that keep W as a matrix."""
+
+    _fitted_arrays = ("weights_", "phases_")
+
+    def _draw_projections(
+        self, m: int, d: int, of_weights: np.random.Generator, of_phases: np.random.Generator
+    ) -> None:
+        dtype = self._stored_dtype()
+        weights, phases = self._sample(m, d, of_weights, of_phases)
+        weights *= np.sqrt(2.0 * self.gamma_)
+        self.weights_ = weights.astype(dtype, copy=False)
+        self.phases_ = phases.astype(dtype, copy=False)
+
+    @abstractmethod
+    def _sample(
+        self, m: int, d: int, of_weights: np.random.Generator, of_phases: np.random.Generator
+    ) -> tuple[Matrix, Matrix]:
+        """Draw m rows of weights, each from N(0, I), and phases, each from U(0, 2π)."""
+
+    def _map(self, x: FloatArray, out: FloatArray) -> None:
+        np.matmul(x, self.weights_.T.astype(out.dtype, copy=False), out=out)
+        out += self.phases_.astype(out.dtype, copy=False)
+        np.cos(out, out=out)
+
+
+def uniform_phases(m: int, rng: np.random.Generator) -> Matrix:
+    """Draw b ~ U(0, 2π)."""
+    return rng.uniform(0.0, 2.0 * np.pi, m)
+
+
+class FourierFeatures(_MatrixFeatures):
+    """Random Fourier features z(x) = cos(Wx + b) of the Gaussian kernel exp(-gamma ‖x − y‖²).
+
+    W has rows drawn from N(0, 2·gamma·I) and b from U(0, 2π) (Eq. 4 of the paper). The features
+    are unscaled: 2/m times their dot product estimates the kernel without bias.
+
+    Parameters
+    ----------
+    n_features : int, default=1000
+        Number of random features m.
+    gamma : float or "median", default="median"
+        Kernel width.
+    random_state : int, numpy Generator, numpy RandomState or None
+    dtype : {None, "float32", "float64"}
+        Type of the features; None keeps the input's.
+
+    Attributes
+    ----------
+    gamma_ : float
+    weights_ : ndarray of shape (m, d)
+    phases_ : ndarray of shape (m,)
+    offset_ : ndarray of shape (d,)
+        Pilot mean, subtracted from every row first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rnca import FourierFeatures
+    >>> X = np.random.default_rng(0).normal(size=(5, 3))
+    >>> FourierFeatures(n_features=4, random_state=0).fit_transform(X).shape
+    (5, 4)
+    """
+
+    def _sample(
+        self, m: int, d: int, of_weights: np.random.Generator, of_phases: np.random.Generator
+    ) -> tuple[Matrix, Matrix]:
+        # Drawn row by row: numpy fills C order, so m rows are the first m of any longer draw.
+        return of_weights.standard_normal((m, d)), uniform_phases(m, of_phases)
+
+
+class OrthogonalFeatures(_MatrixFeatures):
+    """Fourier features whose projections are orthogonal to each other in blocks of d.
+
+    Each row of W still follows N(0, 2·gamma·I), so that 2/m times the dot product of features
+    estimates the kernel without bias, but within a block directions do not repeat each other,
+    which lowers the variance (Yu et al., Orthogonal random features, 2016). Evaluation costs what
+    Fourier features cost; drawing costs a QR factorisation of each block.
+
+    Parameters
+    ----------
+    n_features : int, default=1000
+        Number of random features m.
+    gamma : float or "median", default="median"
+        Kernel width.
+    random_state : int, numpy Generator, numpy RandomState or None
+    dtype : {None, "float32", "float64"}
+        Type of the features; None keeps the input's.
+
+    Attributes
+    ----------
+    gamma_ : float
+    weights_ : ndarray of shape (m, d)
+    phases_ : ndarray of shape (m,)
+    offset_ : ndarray of shape (d,)
+        Pilot mean, subtracted from every row first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rnca import OrthogonalFeatures
+    >>> X = np.random.default_rng(0).normal(size=(5, 3))
+    >>> W = OrthogonalFeatures(n_features=3, random_state=0).fit(X).weights_
+    >>> bool(abs(W @ W.T - np.diag(np.diag(W @ W.T))).max() < 1e-12)
+    True
+    """
+
+    # A factorisation's last digits depend on the machine, what it was made from does not.
+    _identifying_arrays = ("phases_",)
+
+    def _sample(
+        self, m: int, d: int, of_weights: np.random.Generator, of_phases: np.random.Generator
+    ) -> tuple[Matrix, Matrix]:
+        of_directions, of_lengths = of_weights.spawn(2)
+        weights = np.empty((m, d))
+        for start in range(0, m, d):
+            block = weights[start : start + d]
+            block[:] = _orthonormal_rows(of_directions.standard_normal(block.shape))
+        weights *= np.sqrt(of_lengths.chisquare(d, m))[:, None]
+        return weights, uniform_phases(m, of_phases)
+
+
+def _orthonormal_rows(gaussian: Matrix) -> Matrix:
+    """Orthonormalise the rows in order, so that the first ones do not depend on those after."""
+    Q, R = scipy.linalg.qr(gaussian.T, mode="economic", overwrite_a=True)
+    # Positive diagonals make the factorisation unique and Q uniform over orthonormal frames.
+    rows: Matrix = (Q * np.where(np.diag(R) < 0, -1.0, 1.0)).T
+    return rows
+
+
+class QuasiMonteCarloFeatures(_MatrixFeatures):
+    """Fourier features whose projections and phases fill their space evenly.
+
+    Points of a scrambled Sobol' sequence in d + 1 dimensions take the place of independent draws
+    (Yang et al., Quasi-Monte Carlo feature maps for shift-invariant kernels, 2014): the first
+    coordinate gives b, the normal quantiles of the others give W. Each row of W follows
+    N(0, 2·gamma·I), so that 2/m times the dot product of features estimates the kernel without
+    bias. Evaluation costs what Fourier features cost.
+
+    Parameters
+    ----------
+    n_features : int, default=1000
+        Number of random features m.
+    gamma : float or "median", default="median"
+        Kernel width.
+    random_state : int, numpy Generator, numpy RandomState or None
+        Scrambles the sequence.
+    dtype : {None, "float32", "float64"}
+        Type of the features; None keeps the input's.
+
+    Attributes
+    ----------
+    gamma_ : float
+    weights_ : ndarray of shape (m, d)
+    phases_ : ndarray of shape (m,)
+    offset_ : ndarray of shape (d,)
+        Pilot mean, subtracted from every row first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rnca import QuasiMonteCarloFeatures
+    >>> X = np.random.default_rng(0).normal(size=(5, 3))
+    >>> QuasiMonteCarloFeatures(n_features=4, random_state=0).fit_transform(X).shape
+    (5, 4)
+    """
+
+    def _sample(
+        self, m: int, d: int, of_weights: np.random.Generator, of_phases: np.random.Generator
+    ) -> tuple[Matrix, Matrix]:
+        most = int(qmc.Sobol.MAXDIM) - 1
+        if d > most:
+            raise ValueError(
+                f"quasi-Monte-Carlo features of data with {d} columns: Sobol' sequences are known "
+                f"for up to {most} of them. Use Fourier, orthogonal or Fastfood features."
+            )
+        sequence = qmc.Sobol(d + 1, bits=_SOBOL_BITS, rng=of_weights)
+        # A sequence is balanced at powers of 2; cut after that, it is still a prefix. Points move
+        # to the middle of their cells, since 0 has no normal quantile.
+        points: Matrix = sequence.random(1 << (m - 1).bit_length())[:m] + 0.5 ** (_SOBOL_BITS + 1)
+        return ndtri(points[:, 1:]), 2.0 * np.pi * points[:, 0]

@@ -1,0 +1,127 @@
+"""Kernel values at landmarks."""
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from rnca.features.base import FeatureMap
+from rnca.features.width import resolve_gamma
+from rnca.rows import FloatArray, View
+from rnca.seeding import streams
+
+# Added to the diagonal of the landmark kernel before it is factored. Fixed, since a value that
+# depended on m would break the prefix property.
+_JITTER = 1e-10
+
+
+class NystroemFeatures(FeatureMap):
+    """Gaussian kernel values exp(-gamma ‖x − l‖²) at m landmarks l.
+
+    Parameters
+    ----------
+    n_features : int, default=1000
+        Number of landmarks m, drawn without replacement from the training rows.
+    landmarks : array-like of shape (m, d), optional
+        Landmarks of your own; ``n_features`` is then ignored.
+    gamma : float or "median", default="median"
+        Kernel width.
+    whiten : bool, default=False
+        Multiply by the inverse Cholesky factor of the landmarks' own kernel matrix, so that dot
+        products of features approximate the kernel (needed for kernel PCA; the paper's CCA uses
+        the plain values). Computed in float64 whatever the dtype of the result.
+    random_state : int, numpy Generator, numpy RandomState or None
+    dtype : {None, "float32", "float64"}
+        Type of the features; None keeps the input's.
+
+    Attributes
+    ----------
+    gamma_ : float
+    landmarks_ : ndarray of shape (m, d)
+        Less the pilot mean ``offset_``.
+    offset_ : ndarray of shape (d,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rnca import NystroemFeatures
+    >>> X = np.random.default_rng(0).normal(size=(5, 3))
+    >>> float(NystroemFeatures(n_features=4, random_state=0).fit_transform(X).max())
+    1.0
+    """
+
+    _fitted_arrays = ("landmarks_",)
+
+    def __init__(
+        self,
+        n_features: int = 1000,
+        *,
+        landmarks: Any = None,
+        gamma: float | str = "median",
+        whiten: bool = False,
+        random_state: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        self.n_features = n_features
+        self.landmarks = landmarks
+        self.gamma = gamma
+        self.whiten = whiten
+        self.random_state = random_state
+        self.dtype = dtype
+
+    def _draw(self, view: View) -> None:
+        dtype = self._stored_dtype()
+        of_gamma, of_landmarks = streams(self.random_state, 2)
+        self.gamma_ = resolve_gamma(self.gamma, view, of_gamma)
+        landmarks = self._landmark_rows(view, of_landmarks) - self.offset_
+        self.landmarks_ = landmarks.astype(np.float64 if self.whiten else dtype, copy=False)
+        if self.whiten:
+            kernel = np.empty((len(landmarks), len(landmarks)))
+            _gaussian_kernel(self.landmarks_, self.landmarks_, self.gamma_, kernel)
+            kernel[np.diag_indices_from(kernel)] = 1.0 + _JITTER
+            self._factor = scipy.linalg.cholesky(kernel, lower=True, overwrite_a=True)
+
+    def _landmark_rows(self, view: View, rng: np.random.Generator) -> FloatArray:
+        n, d = view.shape
+        if self.landmarks is None:
+            m = self._check_n_features()
+            if m > n:
+                raise ValueError(
+                    f"n_features={m}: Nyström landmarks are distinct training rows, and "
+                    f"{view.name} has n_samples = {n}. Use at most {n} features, give "
+                    "landmarks=…, or use Fourier features."
+                )
+            # The first m of a whole permutation: choice(n, m) has no prefix property.
+            return view.take(rng.permutation(n)[:m])
+        own = View(self.landmarks, "landmarks")
+        if own.shape[1] != d:
+            raise ValueError(
+                f"landmarks have {own.shape[1]} columns, but {view.name} has {d}: landmarks are "
+                "points of the same space."
+            )
+        return own.read(0, len(own))
+
+    def _working_dtype(self, out: np.dtype[Any]) -> np.dtype[Any]:
+        # The inverse factor is as large as 1/sqrt(jitter): float32 kernel values would be noise.
+        return np.dtype(np.float64) if self.whiten else out
+
+    def _map(self, x: FloatArray, out: FloatArray) -> None:
+        landmarks = self.landmarks_.astype(x.dtype, copy=False)
+        if not self.whiten:
+            _gaussian_kernel(x, landmarks, self.gamma_, out)
+            return
+        kernel = np.empty((len(x), len(landmarks)))
+        _gaussian_kernel(x, landmarks, self.gamma_, kernel)
+        m = len(landmarks)  # the leading block of the factor is the factor of the leading block
+        out[:] = scipy.linalg.solve_triangular(self._factor[:m, :m], kernel.T, lower=True).T
+
+
+def _gaussian_kernel(x: FloatArray, y: FloatArray, gamma: float, out: FloatArray) -> None:
+    """Write exp(-gamma ‖x_i − y_j‖²) to ``out``, by ‖x − y‖² = ‖x‖² + ‖y‖² − 2x·y."""
+    scale = np.asarray(np.sqrt(gamma), dtype=x.dtype)
+    x, y = x * scale, y * scale
+    np.matmul(x, (2 * y).T, out=out)
+    out -= np.einsum("ij,ij->i", y, y)
+    out -= np.einsum("ij,ij->i", x, x)[:, None]
+    np.minimum(out, 0, out=out)  # rounding can leave a distance slightly negative
+    np.exp(out, out=out)

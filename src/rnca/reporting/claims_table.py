@@ -1,0 +1,59 @@
+"""The claims ledger for readers, in Markdown."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from os import PathLike
+
+from rnca.files import replacing
+from rnca.reporting.claims import VERDICTS, Finding, Judgement
+
+_HOLDS = {True: "holds", False: "fails", None: "open"}
+
+
+def counts(judgements: Sequence[Judgement]) -> str:
+    """Say how many claims there are of each verdict."""
+    found = Counter(judgement.verdict for judgement in judgements)
+    return ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS)
+
+
+def write_claims(
+    path: str | PathLike[str], judgements: Sequence[Judgement], standing_in: Collection[str]
+) -> None:
+    """Write the ledger: a line of counts, then a section per claim with its evidence.
+
+    Parameters
+    ----------
+    path : path
+    judgements : sequence of Judgement
+    standing_in : collection of str
+        Datasets that stand in for the paper's; every line that rests on one says so.
+    """
+    lines = [f"{len(judgements)} claims: {counts(judgements)}.", ""]
+    for judgement in judgements:
+        claim = judgement.claim
+        lines += [
+            f"### {claim['claim']}",
+            "",
+            f"**{judgement.verdict}** · `{claim['id']}` · {claim['place']} · "
+            f"published: {claim['published']}",
+            "",
+            *[f"- {sentence(finding, standing_in)}" for finding in judgement.findings],
+            *[f"- not run: {about}" for about in judgement.missing],
+            "",
+        ]
+    with replacing(path) as partial:
+        partial.write_text("\n".join(lines), encoding="utf-8")
+
+
+def sentence(finding: Finding, standing_in: Collection[str]) -> str:
+    """Say what one rule found, on which data, and what it asks for."""
+    interval = "" if finding.low == finding.high else f" [{finding.low:.4g}, {finding.high:.4g}]"
+    names = [
+        f"{name} (a stand-in)" if name in standing_in else name
+        for name in filter(None, finding.data.split(", "))
+    ]
+    data = f" on {', '.join(names)}" if names else ""
+    return (
+        f"{finding.about}{data}: {finding.value:.4g}{interval}; asked for is {finding.rule}: "
+        f"{_HOLDS[finding.holds]} (`{finding.csv}`)"
+    )

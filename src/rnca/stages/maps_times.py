@@ -1,0 +1,116 @@
+"""Stage maps: seconds to draw each map and to compute its features, against d and m."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from time import perf_counter, process_time
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from rnca.features import FEATURE_MAPS, FeatureMap
+from rnca.rows import FloatArray, View
+from rnca.seeding import derived_seed
+from rnca.stages.maps import MAPS
+from rnca.workers import Run, workers
+
+TIME_COLUMNS = (
+    "experiment",
+    "feature_map",
+    "what",
+    "d",
+    "m",
+    "rows",
+    "repeat",
+    "seconds",
+    "cpu_seconds",
+)
+# What a pass over the data maps at a time, in each of its threads.
+_BLOCK = 256
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What is timed: float32 features of normal rows, on as many threads as BLAS may use.
+
+    Attributes
+    ----------
+    name : str
+        Of the experiment.
+    dimensions : tuple of int
+        Numbers of columns d.
+    sizes : tuple of int
+        Numbers of features m.
+    rows : int
+        Whose features are computed, in blocks as a pass over the data does it.
+    repeats : int
+        Maps take turns within a repeat, so that a disturbance hits all of them.
+    seed : int
+        Of the whole run.
+    """
+
+    name: str
+    dimensions: tuple[int, ...]
+    sizes: tuple[int, ...]
+    rows: int
+    repeats: int
+    seed: int
+
+
+def time_maps(timing: Timing) -> pd.DataFrame:
+    """Time the draw of each map at the largest m, and its features at every m.
+
+    Returns
+    -------
+    DataFrame
+        One row per map, d, m, repeat and ``what`` ("draw" or "features"), with the columns
+        `TIME_COLUMNS`.
+    """
+    records: list[dict[str, Any]] = []
+    for d in tqdm(timing.dimensions, "columns", unit="d"):
+        records += [{"d": d, **record} for record in _times(timing, d)]
+    frame = pd.DataFrame(records).assign(experiment=timing.name)
+    return frame[list(TIME_COLUMNS)]
+
+
+def _times(timing: Timing, d: int) -> Iterator[dict[str, Any]]:
+    largest = max(timing.sizes)
+    seed = derived_seed(timing.seed, "maps", timing.name, "times", d)
+    X = np.random.default_rng(seed).standard_normal((max(timing.rows, largest), d), np.float32)
+    maps = {}
+    for name in MAPS:
+        # Normal rows are 2d apart on average: the width that the median heuristic gives.
+        unfitted = FEATURE_MAPS[name](largest, gamma=0.5 / d, random_state=seed, dtype="float32")
+        with _timed() as times:
+            maps[name] = unfitted.fit_view(View(X))
+        yield {"feature_map": name, "what": "draw", "m": largest, "rows": 0, "repeat": 0, **times}
+    X = X[: timing.rows]
+    outs = {m: np.ones((len(X), m), np.float32) for m in timing.sizes}  # memory already touched
+    with workers() as run:
+        for repeat, m, name in product(range(timing.repeats), timing.sizes, MAPS):
+            with _timed() as times:
+                _evaluate(maps[name].prefix(m), X, outs[m], run)
+            features = {"feature_map": name, "what": "features", "m": m, "rows": len(X)}
+            yield {**features, "repeat": repeat, **times}
+
+
+def _evaluate(fitted: FeatureMap, X: FloatArray, out: FloatArray, run: Run) -> None:
+    blocks = [slice(start, start + _BLOCK) for start in range(0, len(X), _BLOCK)]
+    for future in run([partial(fitted.features, X[block], out[block]) for block in blocks]):
+        future.result()
+
+
+@contextmanager
+def _timed() -> Iterator[dict[str, float]]:
+    """Fill in, at the end, seconds of the clock and of all threads of this process."""
+    times: dict[str, float] = {}
+    started, cpu_started = perf_counter(), process_time()
+    yield times
+    times["seconds"], times["cpu_seconds"] = (
+        perf_counter() - started,
+        process_time() - cpu_started,
+    )

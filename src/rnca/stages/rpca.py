@@ -1,0 +1,354 @@
+"""Stage rpca: RPCA against exact kernel PCA and linear PCA, and RCCA likewise, on a few rows."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from tqdm import tqdm
+
+from rnca.agreement import (
+    captured,
+    kernel_error,
+    operator_norm,
+    principal_angles,
+    relative_error,
+)
+from rnca.cca import RCCA
+from rnca.datasets.prepared import Prepared
+from rnca.exact import centred_kernel, kernel_cca, kernel_pca
+from rnca.features import FeatureMap, FourierFeatures, NystroemFeatures, median_gamma
+from rnca.pca import RPCA
+from rnca.seeding import derived_seed
+
+MAPS = ("fourier", "nystroem")
+# Components that a scatter plot shows, and the rows it shows them of.
+SHOWN_COMPONENTS = 2
+SHOWN_ROWS = 600
+
+Rows = npt.NDArray[Any]
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One comparison with an exact kernel method.
+
+    Attributes
+    ----------
+    name : str
+        Of the experiment.
+    analysis : {"pca", "cca"}
+    rows : int
+        Drawn at random, n: few, since the exact method is cubic in it.
+    components : int
+        Leading components that are compared, k.
+    gamma : float or "median"
+        Kernel width, of both views.
+    reg : float
+        γ that kernel CCA adds to the kernel matrices; kernel PCA has none.
+    sizes : tuple of int
+        Numbers of features m, increasing.
+    repeats : int
+        Draws of the features.
+    seed : int
+        Of the whole run.
+    """
+
+    name: str
+    analysis: str
+    rows: int
+    components: int
+    gamma: float | str
+    reg: float
+    sizes: tuple[int, ...]
+    repeats: int
+    seed: int
+
+    def derived(self, *purpose: str | int) -> int:
+        """Return the seed of one purpose."""
+        return derived_seed(self.seed, "rpca", self.name, self.analysis, *purpose)
+
+    def width(self, view: Rows, name: str) -> float:
+        """Return the kernel width of a view."""
+        return kernel_width(self.gamma, view, self.derived("gamma", name))
+
+
+class Outcome(NamedTuple):
+    """What a comparison yields, as tidy frames.
+
+    Attributes
+    ----------
+    errors : DataFrame
+        One row per map, m and repeat: distances from the exact solution.
+    merits : DataFrame
+        One row per method, m, repeat and number of components: how good the components are, by
+        a figure that needs no exact solution.
+    scores : DataFrame
+        First two principal components of some rows by each method; without rows for CCA.
+    """
+
+    errors: pd.DataFrame
+    merits: pd.DataFrame
+    scores: pd.DataFrame
+
+
+class Member(NamedTuple):
+    """One randomized fit at one m, measured; the scores are there if they can be shown."""
+
+    m: int
+    errors: Record
+    merits: list[Record]
+    scores: npt.NDArray[np.floating[Any]] | None
+
+
+def compare(comparison: Comparison, data: Prepared) -> Outcome:
+    """Compare randomized fits at every m, and the linear method, with the exact kernel method."""
+    problem = _PROBLEMS[comparison.analysis](comparison, data)
+    errors: list[Record] = []
+    merits, scores = problem.references()
+    fits = list(product(range(comparison.repeats), MAPS))
+    for repeat, name in tqdm(fits, desc=f"{comparison.name}, {comparison.analysis}"):
+        for member in problem.members(name, comparison.derived(name, repeat)):
+            fit = {"method": name, "m": member.m, "repeat": repeat}
+            errors.append(fit | member.errors)
+            merits += [fit | merit for merit in member.merits]
+            if repeat == 0 and member.m == max(comparison.sizes):
+                scores += problem.shown(name, member.m, member.scores)
+    labels = {
+        "experiment": comparison.name,
+        "dataset": data.name,
+        "analysis": comparison.analysis,
+    }
+    sizes = {"n": comparison.rows, "components": comparison.components}
+    return Outcome(
+        labelled(errors, labels | sizes), labelled(merits, labels), labelled(scores, labels)
+    )
+
+
+def labelled(records: list[Record], labels: Record) -> pd.DataFrame:
+    """Make a frame of records, each with the same labels in front."""
+    frame = pd.DataFrame(records)
+    return frame.assign(**labels)[[*labels, *frame.columns]]
+
+
+def joined(outcomes: Sequence[Outcome]) -> Outcome:
+    """Put the outcomes of several comparisons into one."""
+    return Outcome(
+        *(
+            pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
+            for frames in zip(*outcomes, strict=True)
+        )
+    )
+
+
+def table(data: Prepared) -> Rows:
+    """Return what PCA is made of: whole pictures, a row each, or the first view."""
+    if "images" in data.arrays:
+        return data.images.reshape(data.n_rows, -1)
+    return data.x
+
+
+def kernel_map(name: str, m: int, gamma: float) -> FeatureMap:
+    """Build an unfitted map of which dot products estimate the Gaussian kernel."""
+    if name == "fourier":
+        return FourierFeatures(m, gamma=gamma)
+    return NystroemFeatures(m, gamma=gamma, whiten=True)
+
+
+def kernel_scale(name: str, m: int) -> float:
+    """Return the factor c for which c·z(x)ᵀz(y), with the features of `kernel_map`, estimates k."""
+    return 2.0 / m if name == "fourier" else 1.0
+
+
+def kernel_width(gamma: float | str, view: Rows, seed: int) -> float:
+    """Return the kernel width: the one given, or that of the median heuristic."""
+    return median_gamma(view, random_state=seed) if gamma == "median" else float(gamma)
+
+
+def matched_reg(reg: float, name: str, m: int, n: int) -> float:
+    """Return what to add to covariances C where kernel CCA adds ``reg`` to kernel matrices.
+
+    The estimate of the centred kernel matrix has the eigenvalues of `kernel_scale`·(n − 1)·C.
+    """
+    return reg / (kernel_scale(name, m) * (n - 1))
+
+
+class _Problem(ABC):
+    """An exact solution, and randomized ones to measure against it."""
+
+    def __init__(self, comparison: Comparison, data: Prepared) -> None:
+        self.comparison = comparison
+        self.k = comparison.components
+        if comparison.rows > data.n_rows:
+            raise ValueError(
+                f"rows={comparison.rows} of experiment {comparison.name}: {data.name} has "
+                f"{data.n_rows} rows. Ask for no more."
+            )
+        drawn = np.random.default_rng(comparison.derived("rows")).permutation(data.n_rows)
+        self.chosen, self.others = np.split(drawn, [comparison.rows])
+
+    @abstractmethod
+    def references(self) -> tuple[list[Record], list[Record]]:
+        """Return merits and shown scores of the linear and of the exact method."""
+
+    @abstractmethod
+    def members(self, name: str, seed: int) -> Iterator[Member]:
+        """Fit with one draw of a map and measure at every m."""
+
+    def shown(self, name: str, m: int, scores: Any) -> list[Record]:
+        """Return what a plot shows of the scores; nothing by default."""
+        return []
+
+
+class _PcaProblem(_Problem):
+    """Kernel PCA of a table with labels; its merit is how well a line tells classes apart."""
+
+    def __init__(self, comparison: Comparison, data: Prepared) -> None:
+        super().__init__(comparison, data)
+        self.X = table(data)[self.chosen]
+        self.labels = data.need("labels")[self.chosen]
+        self.gamma = comparison.width(self.X, "x")
+        self.K = centred_kernel(self.X, self.gamma)
+        self.exact = kernel_pca(self.X, self.k, gamma=self.gamma, solver="leading")
+
+    def references(self) -> tuple[list[Record], list[Record]]:
+        n, columns = self.X.shape
+        linear = RPCA(min(self.k, columns), feature_map="linear", dtype="float64")
+        merits: list[Record] = []
+        scores: list[Record] = []
+        for method, m, components in (
+            ("linear", columns, linear.fit_transform(self.X)),
+            ("exact", n, self.exact.scores),
+        ):
+            fit = {"method": method, "m": m, "repeat": 0}
+            merits += [fit | merit for merit in self._accuracies(components)]
+            scores += self.shown(method, m, components)
+        return merits, scores
+
+    def members(self, name: str, seed: int) -> Iterator[Member]:
+        sizes = self.comparison.sizes
+        features = kernel_map(name, max(sizes), self.gamma)
+        model = RPCA(self.k, feature_map=features, random_state=seed, dtype="float64").fit(self.X)
+        z = model.map_.transform(self.X) - model.mean_
+        for member in model.iterate_path(sizes):
+            m = member.map_.n_features_out
+            scale = kernel_scale(name, m)
+            scores = np.sqrt(scale) * member.transform(self.X)
+            eigenvalues = scale * (len(self.X) - 1) * member.explained_variance_
+            angles = principal_angles(scores, self.exact.scores)
+            errors = {
+                "value_error": relative_error(eigenvalues, self.exact.eigenvalues),
+                "largest_angle": angles.largest,
+                "mean_angle": angles.mean,
+                "kernel_error": kernel_error(z[:, :m], scale, self.K, self.exact.eigenvalues[0]),
+                "captured": captured(scores, self.K, self.exact.eigenvalues),
+            }
+            yield Member(m, errors, self._accuracies(scores), scores)
+
+    def shown(self, name: str, m: int, scores: Any) -> list[Record]:
+        """Return the first components, turned by their signs towards the exact ones."""
+        exact = self.exact.scores[:, :SHOWN_COMPONENTS]
+        signs = np.sign(np.einsum("ij,ij->j", scores[:, :SHOWN_COMPONENTS], exact))
+        first = scores[:SHOWN_ROWS, :SHOWN_COMPONENTS] * signs
+        return [
+            {"method": name, "m": m, "label": label, "component_1": one, "component_2": two}
+            for label, (one, two) in zip(self.labels.tolist(), first.tolist(), strict=False)
+        ]
+
+    def _accuracies(self, components: Any) -> list[Record]:
+        """Accuracy on one half of the rows of a linear discriminant fitted to the other half."""
+        half = len(components) // 2
+        accuracies = []
+        for k in sorted({SHOWN_COMPONENTS, components.shape[1]}):
+            first = components[:, :k]
+            classifier = LinearDiscriminantAnalysis().fit(first[:half], self.labels[:half])
+            merit = classifier.score(first[half:], self.labels[half:])
+            accuracies.append({"components": k, "merit": merit})
+        return accuracies
+
+
+class _CcaProblem(_Problem):
+    """Kernel CCA of two views; its merit is the sum of correlations on other rows."""
+
+    def __init__(self, comparison: Comparison, data: Prepared) -> None:
+        super().__init__(comparison, data)
+        if not len(self.others):
+            raise ValueError(
+                f"rows={comparison.rows} of experiment {comparison.name} are all rows of "
+                f"{data.name}: leave some to test on."
+            )
+        self.views = data.x[self.chosen], data.y[self.chosen]
+        others = self.others[: comparison.rows]
+        self.test = data.x[others], data.y[others]
+        self.gammas = tuple(
+            comparison.width(view, name) for view, name in zip(self.views, "xy", strict=True)
+        )
+        self.kernels = tuple(map(centred_kernel, self.views, self.gammas))
+        self.norms = [operator_norm(K.__matmul__, len(K)) for K in self.kernels]
+        self.exact = kernel_cca(*self.views, self.k, gamma=self.gammas, reg=comparison.reg)
+
+    def references(self) -> tuple[list[Record], list[Record]]:
+        n, columns = len(self.views[0]), min(view.shape[1] for view in self.views)
+        linear = RCCA(min(self.k, columns), feature_map="linear", dtype="float64")
+        # With every row a landmark RCCA is kernel CCA, and has variables for new rows too.
+        exact = self._unfitted("nystroem", n, self.comparison.derived("exact"))
+        merits = [
+            {"method": method, "m": m, "repeat": 0, **self._merit(model.fit(*self.views))}
+            for method, m, model in (("linear", columns, linear), ("exact", n, exact))
+        ]
+        return merits, []
+
+    def members(self, name: str, seed: int) -> Iterator[Member]:
+        model = self._unfitted(name, max(self.comparison.sizes), seed).fit(*self.views)
+        maps = model.map_x_, model.map_y_
+        means = model.mean_x_, model.mean_y_
+        z = [
+            fitted.transform(view) - mean
+            for fitted, view, mean in zip(maps, self.views, means, strict=True)
+        ]
+        for m in self.comparison.sizes:
+            scale = kernel_scale(name, m)
+            (member,) = model.path([m], [self._reg(name, m)])
+            angles = [
+                principal_angles(found, exact)
+                for found, exact in zip(
+                    member.transform(*self.views),
+                    (self.exact.x_variables, self.exact.y_variables),
+                    strict=True,
+                )
+            ]
+            errors = {
+                "value_error": relative_error(member.correlations_, self.exact.correlations),
+                "largest_angle": max(each.largest for each in angles),
+                "mean_angle": max(each.mean for each in angles),
+                "kernel_error": max(
+                    kernel_error(each[:, :m], scale, K, norm)
+                    for each, K, norm in zip(z, self.kernels, self.norms, strict=True)
+                ),
+            }
+            yield Member(m, errors, [self._merit(member)], None)
+
+    def _unfitted(self, name: str, m: int, seed: int) -> RCCA:
+        maps = tuple(kernel_map(name, m, gamma) for gamma in self.gammas)
+        return RCCA(
+            self.k,
+            feature_map=maps,
+            reg=self._reg(name, m),
+            random_state=seed,
+            dtype="float64",
+        )
+
+    def _reg(self, name: str, m: int) -> float:
+        return matched_reg(self.comparison.reg, name, m, len(self.views[0]))
+
+    def _merit(self, model: RCCA) -> Record:
+        return {"components": model.n_components, "merit": model.score(*self.test)}
+
+
+_PROBLEMS: dict[str, type[_Problem]] = {"pca": _PcaProblem, "cca": _CcaProblem}

@@ -1,0 +1,161 @@
+"""Tables and figures of the maps stage, made from small fixed frames."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from rnca.reporting.figures import save
+from rnca.reporting.maps import (
+    score_summary,
+    speed_summary,
+    write_score_table,
+    write_size_table,
+    write_speed_table,
+)
+from rnca.reporting.maps_figures import score_figure, size_figure, speed_figure
+from rnca.reporting.published import beside_published
+from rnca.stages.maps import SCORE_COLUMNS
+from rnca.stages.maps_sizes import model_sizes
+
+PAPER = Path(__file__).parents[2] / "resources" / "paper"
+PUBLISHED = pd.read_csv(PAPER / "table1_rcca.csv")
+TITLES = {"mnist": "MNIST"}
+
+
+@pytest.fixture
+def scores():
+    values = {
+        ("nystroem", 0): 42.0,
+        ("nystroem", 1): 42.4,
+        ("fourier", 0): 36.0,
+        ("fourier", 1): 37.0,
+    }
+    return pd.DataFrame(
+        [
+            {
+                "experiment": "mnist",
+                "dataset": "mnist",
+                "feature_map": name,
+                "repeat": repeat,
+                "m": m,
+                "kernel_error": 0.1 if name == "fourier" else 0.01,
+                "kernel_rms": 0.05,
+                "train_sum": 45.0,
+                "test_sum": test_sum + m / 1000,
+            }
+            for (name, repeat), test_sum in values.items()
+            for m in (1000, 2000)
+        ]
+    ).assign(components=50, n_train=54000, n_test=10000, n_kernel=100)
+
+
+@pytest.fixture
+def times():
+    rows = [
+        ("fourier", "features", 8, 100, 2.0),
+        ("fourier", "features", 8, 100, 1.0),
+        ("fastfood", "features", 8, 100, 0.25),
+        ("fastfood", "features", 8, 100, 0.5),
+        ("fourier", "draw", 8, 0, 3.0),
+        ("fastfood", "draw", 8, 0, 4.0),
+    ]
+    columns = ["feature_map", "what", "d", "rows", "cpu_seconds"]
+    frame = pd.DataFrame(rows, columns=columns)
+    return frame.assign(experiment="mnist", m=16, repeat=0, seconds=frame["cpu_seconds"] / 2)
+
+
+@pytest.fixture
+def sizes():
+    return model_sizes(pd.read_csv(PAPER / "dcca_layers.csv"), [1000, 6000])
+
+
+def test_gains_over_fourier_are_taken_within_a_repeat(scores):
+    summary = score_summary(scores).set_index(["feature_map", "m"])
+    row = summary.loc[("nystroem", 1000)]
+    assert row["gain_mean"] == pytest.approx((6.0 + 5.4) / 2)
+    assert row["gain_sd"] == pytest.approx(0.6 / 2**0.5)
+    assert summary.loc[("fourier", 2000), "gain_mean"] == 0
+    assert row["repeats"] == 2
+
+
+def test_paper_stands_beside_its_own_protocol_and_maps_only(scores):
+    summary = beside_published(score_summary(scores), PUBLISHED, ["mnist"])
+    assert summary["paper"].tolist() == [36.31, 39.56, 41.68, 43.15]
+    assert beside_published(score_summary(scores), PUBLISHED, [])["paper"].isna().all()
+    fastfood = scores.assign(feature_map="fastfood")
+    both = pd.concat([scores, fastfood])
+    added = beside_published(score_summary(both), PUBLISHED, ["mnist"]).set_index("feature_map")
+    assert added.loc["fastfood", "paper"].isna().all()
+
+
+def test_score_table(tmp_path, scores):
+    titles = {"mnist": "MNIST", "gone": "another"}
+    write_score_table(tmp_path / "t.md", score_summary(scores), {"gone": "no source"}, titles)
+    assert (tmp_path / "t.md").read_text(encoding="utf-8").splitlines() == [
+        "**MNIST**: relative error of the kernel matrix of 100 rows",
+        "",
+        "| map | m = 1000 | m = 2000 |",
+        "|---|---:|---:|",
+        "| Fourier | 0.100 ± 0.000 | 0.100 ± 0.000 |",
+        "| Nyström | 0.010 ± 0.000 | 0.010 ± 0.000 |",
+        "",
+        "**MNIST**: sum of the 50 largest correlations on 10000 test rows, from 54000 training "
+        "rows (2 repeats)",
+        "",
+        "| map | m = 1000 | m = 2000 |",
+        "|---|---:|---:|",
+        "| Fourier | 37.50 ± 0.71 | 38.50 ± 0.71 |",
+        "| Nyström | 43.20 ± 0.28 | 44.20 ± 0.28 |",
+        "",
+        "**another**: not run, no source",
+    ]
+
+
+def test_speeds_are_the_fastest_repeat_s(times):
+    speeds = speed_summary(times).set_index("feature_map")
+    assert speeds["microseconds"].to_dict() == {"fourier": 1e4, "fastfood": 2.5e3}
+    assert speeds["clock_microseconds"].to_dict() == {"fourier": 5e3, "fastfood": 1.25e3}
+    assert speeds["speedup"].to_dict() == {"fourier": 1.0, "fastfood": 4.0}
+    assert speeds["draw_seconds"].to_dict() == {"fourier": 3.0, "fastfood": 4.0}
+
+
+def test_speed_table(tmp_path, times):
+    write_speed_table(tmp_path / "t.md", speed_summary(times), TITLES)
+    lines = (tmp_path / "t.md").read_text(encoding="utf-8").splitlines()
+    assert lines[-2:] == [
+        "| Fourier | 10000, × 1.0, 3.00 s |",
+        "| Fastfood | 2500, × 4.0, 4.00 s |",
+    ]
+
+
+def test_size_table(tmp_path, sizes):
+    write_size_table(tmp_path / "t.md", sizes)
+    lines = (tmp_path / "t.md").read_text(encoding="utf-8").splitlines()
+    assert "| RCCA, seed alone | 102,788 (× 22.4) | 612,788 (× 3.77) |" in lines
+    assert "| deep CCA, layers | 83,025,848 | 83,025,848 |" in lines
+
+
+def test_figures_can_be_written(tmp_path, scores, times, sizes):
+    summary = beside_published(score_summary(scores), PUBLISHED, ["mnist"])
+    figures = [
+        score_figure(summary, TITLES),
+        speed_figure(speed_summary(times), TITLES),
+        size_figure(sizes),
+    ]
+    for number, figure in enumerate(figures):
+        path = tmp_path / f"{number}.svg"
+        save(figure, [path])
+        assert path.stat().st_size > 0
+    labels = figures[0].axes[1].get_legend_handles_labels()[1]
+    assert {"Fourier", "Nyström", "Fourier (paper)", "Nyström (paper)"} == set(labels)
+    (line,) = figures[1].axes[1].get_legend_handles_labels()[0]
+    assert line.get_ydata().tolist() == [4.0]
+
+
+def test_figure_of_nothing_that_was_run_is_blank(tmp_path):
+    scores = pd.DataFrame(columns=list(SCORE_COLUMNS))
+    summary = beside_published(score_summary(scores), PUBLISHED, [])
+    save(score_figure(summary, TITLES), [tmp_path / "blank.png"])
+    write_score_table(tmp_path / "t.md", summary, {"mnist": "no source"}, TITLES)
+    assert (tmp_path / "t.md").read_text(encoding="utf-8") == "**MNIST**: not run, no source\n"

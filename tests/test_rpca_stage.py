@@ -1,0 +1,151 @@
+"""Stage rpca on the rings: randomized solutions come near the exact one, linear ones do not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rnca.datasets.catalogue import prepare
+from rnca.datasets.prepared import load_prepared
+from rnca.stages.rpca import Comparison, compare, joined, kernel_map, kernel_scale, table
+from rnca.stages.rpca_times import Timing, race
+
+SIZES = (20, 60, 180)
+
+
+@pytest.fixture(scope="module")
+def rings(tmp_path_factory):
+    path = tmp_path_factory.mktemp("prepared") / "rings"
+    prepare("rings", path)
+    return load_prepared(path)
+
+
+def comparison(analysis, **changes):
+    given = {"rows": 200, "components": 4, "gamma": 0.2, "reg": 1.0, "sizes": SIZES, "repeats": 3}
+    return Comparison(**{"name": "rings", "analysis": analysis, "seed": 1} | given | changes)
+
+
+@pytest.fixture(scope="module")
+def outcomes(rings):
+    return {analysis: compare(comparison(analysis), rings) for analysis in ("pca", "cca")}
+
+
+def means(frame, column, method):
+    return frame[frame["method"] == method].groupby("m")[column].mean()
+
+
+@pytest.mark.parametrize("analysis", ["pca", "cca"])
+@pytest.mark.parametrize("method", ["fourier", "nystroem"])
+@pytest.mark.parametrize("measure", ["value_error", "mean_angle", "kernel_error"])
+def test_errors_fall_as_m_grows(outcomes, analysis, method, measure):
+    error = means(outcomes[analysis].errors, measure, method)
+    assert list(error.index) == list(SIZES)
+    assert error.is_monotonic_decreasing
+    assert error.iloc[-1] < 0.5 * error.iloc[0]
+
+
+@pytest.mark.parametrize("analysis", ["pca", "cca"])
+def test_landmarks_at_every_row_are_the_exact_solution(rings, analysis):
+    outcome = compare(comparison(analysis, sizes=(200,), repeats=1), rings)
+    errors = outcome.errors.set_index("method").loc["nystroem"]
+    assert errors["value_error"] < 1e-6
+    assert errors["kernel_error"] < 1e-6
+    assert errors["largest_angle"] < 0.1
+    merits = outcome.merits.groupby("method")["merit"].first()
+    assert merits["nystroem"] == pytest.approx(merits["exact"], abs=1e-3)
+
+
+@pytest.mark.parametrize(("analysis", "chance", "good"), [("pca", 0.6, 0.9), ("cca", 0.9, 3.0)])
+def test_linear_methods_fail_where_randomized_ones_do_not(outcomes, analysis, chance, good):
+    merits = outcomes[analysis].merits
+    most = merits.groupby("method")["merit"].max()
+    assert most["linear"] < chance
+    assert min(most["exact"], most["fourier"], most["nystroem"]) > good
+
+
+def test_captured_share_grows_towards_one(outcomes):
+    shares = means(outcomes["pca"].errors, "captured", "nystroem")
+    assert shares.is_monotonic_increasing
+    assert 0.99 < shares.iloc[-1] <= 1 + 1e-9
+
+
+def test_shown_components_of_landmarks_lie_on_the_exact_ones(outcomes):
+    scores = outcomes["pca"].scores
+    columns = ["component_1", "component_2"]
+    shown = {method: group[columns].to_numpy() for method, group in scores.groupby("method")}
+    assert {len(each) for each in shown.values()} == {200}
+    assert np.abs(shown["nystroem"] - shown["exact"]).max() < 0.05
+    assert set(scores["label"]) == {0, 1, 2}
+
+
+def test_outcomes_are_the_same_each_time(rings, outcomes):
+    again = compare(comparison("cca"), rings)
+    assert again.errors.equals(outcomes["cca"].errors)
+    assert again.merits.equals(outcomes["cca"].merits)
+
+
+def test_joined_outcomes_hold_the_rows_of_all(outcomes):
+    whole = joined(list(outcomes.values()))
+    assert list(whole.errors["analysis"].unique()) == ["pca", "cca"]
+    assert len(whole.scores) == len(outcomes["pca"].scores)
+    assert joined([outcomes["cca"]]).scores.empty
+
+
+@pytest.mark.parametrize("name", ["fourier", "nystroem"])
+def test_scaled_dot_products_estimate_the_kernel(rings, name):
+    rows, m = rings.x[:300], {"fourier": 20_000, "nystroem": 300}[name]
+    z = kernel_map(name, m, 0.2).set_params(random_state=0).fit_transform(rows.astype(float))
+    distances = np.sum((rows[:, None].astype(float) - rows) ** 2, axis=-1)
+    K = np.exp(-0.2 * distances)
+    assert np.abs(kernel_scale(name, m) * z @ z.T - K).max() < 0.05
+
+
+def test_pictures_are_taken_whole(tmp_path, rings):
+    prepare("digits", tmp_path / "digits")
+    digits = load_prepared(tmp_path / "digits")
+    assert table(digits).shape == (1797, 64)
+    assert table(rings).shape == (20000, 10)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"rows": 20_001}, "rows=20001 of experiment rings: rings has 20000 rows"),
+        ({"rows": 20_000}, "all rows of rings: leave some to test on"),
+    ],
+)
+def test_too_many_rows_are_refused(rings, changes, words):
+    with pytest.raises(ValueError, match=words):
+        compare(comparison("cca", **changes), rings)
+
+
+TIMING = Timing(
+    name="rings",
+    analysis="pca",
+    exact=(20, 40),
+    leading=(30,),
+    random=(50, 100),
+    features=10,
+    components=2,
+    gamma="median",
+    reg=1.0,
+    repeats=2,
+    seed=1,
+)
+
+
+@pytest.mark.parametrize("analysis", ["pca", "cca"])
+def test_race_times_every_method_at_its_sizes(rings, analysis):
+    leading = () if analysis == "cca" else TIMING.leading
+    times = race(replace(TIMING, analysis=analysis, leading=leading), rings, threads=1)
+    sizes = times.groupby("method")["n"].unique().map(list).to_dict()
+    randomized = {method: [50, 100] for method in ("linear", "fourier", "nystroem")}
+    exact = {"exact": [20, 40]} | ({"leading": [30]} if leading else {})
+    assert sizes == randomized | exact
+    assert (times["seconds"] > 0).all()
+    assert times.groupby(["method", "n"])["repeat"].nunique().eq(2).all()
+
+
+def test_race_beyond_the_rows_there_are_is_refused(rings):
+    with pytest.raises(ValueError, match="30000 rows to time in experiment rings: rings has 20000"):
+        race(replace(TIMING, random=(30_000,)), rings, threads=1)

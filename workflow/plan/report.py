@@ -1,0 +1,41 @@
+"""What the report shows: the exhibits of each stage, with their captions."""
+
+from pathlib import Path
+from typing import Any
+
+from plan.stage import Stage
+from rnca.datasets.catalogue import CATALOGUE
+
+CAPTIONS = Path(__file__).parents[1] / "report"
+
+
+def sections(stages: dict[str, Stage]) -> list[dict[str, Any]]:
+    """Return name, title and exhibits (path and caption) of each stage that has any."""
+    return [
+        {
+            "name": name,
+            "title": stage.title,
+            "exhibits": [
+                {"path": file, "caption": caption(file)}
+                for file in stage.outputs()
+                if Path(file).suffix in (".md", ".svg")
+            ],
+        }
+        for name, stage in stages.items()
+        if stage.outputs()
+    ]
+
+
+def caption(file: str) -> str:
+    """Return the caption of a table or figure: that of its kind, or of its name alone."""
+    kind = "table" if file.endswith(".md") else "figure"
+    stem = Path(file).stem
+    for name in (f"{stem}_{kind}.rst", f"{stem}.rst"):
+        if (CAPTIONS / name).is_file():
+            return (CAPTIONS / name).read_text(encoding="utf-8").strip()
+    raise FileNotFoundError(f"{file} has no caption: write {CAPTIONS / f'{stem}_{kind}.rst'}")
+
+
+def standing_in(datasets: list[str]) -> list[str]:
+    """List the datasets that need no source: they stand in for the paper's."""
+    return [name for name in datasets if name in CATALOGUE and CATALOGUE[name].source is None]

@@ -1,0 +1,40 @@
+"""Render what the maps stage measured: kernel errors and correlations, seconds, numbers kept."""
+
+import pandas as pd
+from job import job
+
+from rnca.provenance import write_csv
+from rnca.reporting.figures import save
+from rnca.reporting.maps import (
+    score_summary,
+    speed_summary,
+    write_score_table,
+    write_size_table,
+    write_speed_table,
+)
+from rnca.reporting.maps_figures import score_figure, size_figure, speed_figure
+from rnca.reporting.outcomes import read_outcomes
+from rnca.reporting.published import beside_published
+from rnca.stages.maps import SCORE_COLUMNS
+from rnca.stages.maps_sizes import model_sizes
+
+with job(snakemake):
+    inputs, outputs, titles = snakemake.input, snakemake.output, snakemake.params.titles
+    published = pd.read_csv(inputs.published)
+
+    scores, not_run = read_outcomes(inputs.scores, SCORE_COLUMNS)
+    summary = beside_published(score_summary(scores), published, snakemake.params.published)
+    write_csv(outputs.scores_csv, summary, {"inputs": list(inputs.scores)})
+    write_score_table(outputs.scores, summary, not_run, titles)
+    save(score_figure(summary, titles), [outputs.scores_figure, outputs.scores_png])
+
+    speeds = speed_summary(pd.concat([pd.read_csv(file) for file in inputs.times]))
+    write_csv(outputs.speed_csv, speeds, {"inputs": list(inputs.times)})
+    write_speed_table(outputs.speed, speeds, titles)
+    save(speed_figure(speeds, titles), [outputs.speed_figure, outputs.speed_png])
+
+    # At the numbers of features of the paper, whatever those of this run are.
+    sizes = model_sizes(pd.read_csv(inputs.layers), published["m"].dropna().astype(int).unique())
+    write_csv(outputs.sizes_csv, sizes, {"inputs": [inputs.layers, inputs.published]})
+    write_size_table(outputs.sizes, sizes)
+    save(size_figure(sizes), [outputs.sizes_figure, outputs.sizes_png])

@@ -1,0 +1,34 @@
+"""Write the report: one HTML file with everything the run shows."""
+
+from pathlib import Path
+
+from job import job
+
+from rnca.provenance import environment
+from rnca.reporting.claims import judge, read_claims
+from rnca.reporting.page import Exhibit, Section, write_page
+
+with job(snakemake):
+    params = snakemake.params
+    sections = [
+        Section(
+            part["name"],
+            part["title"],
+            [Exhibit(Path(each["path"]), each["caption"]) for each in part["exhibits"]],
+        )
+        for part in params.sections
+    ]
+    theory = Path(snakemake.input.theory).read_text(encoding="utf-8")
+    data = Exhibit(Path(snakemake.input.data), params.data_caption)
+    write_page(
+        snakemake.output[0],
+        run=snakemake.config["run"],
+        sections=[
+            *sections,
+            Section("theory", "Theory", text=theory),
+            Section("data", "Data", [data]),
+        ],
+        judgements=judge(read_claims(snakemake.input.claims), params.results),
+        standing_in=params.standing_in,
+        made_by={"settings": snakemake.config, "environment": environment()},
+    )
