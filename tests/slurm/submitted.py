@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+
 from projects import Project
 
 # What profiles/slurm leaves to a real cluster: this one has two cores, and its jobs take seconds.

@@ -1,6 +1,7 @@
 """Copies of the project, one of them with a finished run."""
 
 import pytest
+
 from projects import Project
 
 
