@@ -4,9 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rnca.autoencoder import RandomizedAutoencoder
+    from rnca.bounds import cca_bound, correlation_bound, kernel_bound
     from rnca.cca import RCCA
+    from rnca.clustering import RSpectralClustering
     from rnca.dcca import DCCA
-    from rnca.exact import kernel_cca, kernel_pca
+    from rnca.dependence import rdc, rdc_matrix, rdc_test
+    from rnca.exact import kernel_cca, kernel_pca, spectral_clustering
     from rnca.features import (
         FastfoodFeatures,
         FourierFeatures,
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
         median_gamma,
     )
     from rnca.kcca import KCCA
+    from rnca.lda import RLDA
     from rnca.moments import Moments
     from rnca.pca import RPCA
 
@@ -25,8 +30,14 @@ __version__ = "0.1.0"
 _HOME = {
     "RCCA": "cca",
     "RPCA": "pca",
+    "RLDA": "lda",
+    "RSpectralClustering": "clustering",
+    "rdc": "dependence",
+    "rdc_matrix": "dependence",
+    "rdc_test": "dependence",
     "DCCA": "dcca",
     "KCCA": "kcca",
+    "RandomizedAutoencoder": "autoencoder",
     "FourierFeatures": "features",
     "NystroemFeatures": "features",
     "LinearFeatures": "features",
@@ -37,12 +48,17 @@ _HOME = {
     "Moments": "moments",
     "kernel_cca": "exact",
     "kernel_pca": "exact",
+    "spectral_clustering": "exact",
+    "kernel_bound": "bounds",
+    "cca_bound": "bounds",
+    "correlation_bound": "bounds",
 }
 
 __all__ = [
     "DCCA",
     "KCCA",
     "RCCA",
+    "RLDA",
     "RPCA",
     "FastfoodFeatures",
     "FourierFeatures",
@@ -51,9 +67,18 @@ __all__ = [
     "NystroemFeatures",
     "OrthogonalFeatures",
     "QuasiMonteCarloFeatures",
+    "RSpectralClustering",
+    "RandomizedAutoencoder",
+    "cca_bound",
+    "correlation_bound",
+    "kernel_bound",
     "kernel_cca",
     "kernel_pca",
     "median_gamma",
+    "rdc",
+    "rdc_matrix",
+    "rdc_test",
+    "spectral_clustering",
 ]
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, product
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -11,9 +10,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rnca.features import FeatureMap
-from rnca.mapping import FeatureMapping, check_count, pair
+from rnca.mapping import FeatureMapping, check_count, check_reg, pair
 from rnca.moments import Moments
 from rnca.rows import View, check_at_least_two_rows, check_pair, rechunk
+from rnca.spectral import column_signs
 from rnca.whitening import Matrix, Whitened, whitened_error
 
 _ROUNDING = 1e-6
@@ -292,7 +292,7 @@ instance, or a pair, default="fourier"
                 f"{whitened.x.pivots[:m_x].min():.1e} and {whitened.y.pivots[:m_y].min():.1e}). "
                 'Raise reg, use fewer features, or dtype="float64".'
             )
-        signs = np.sign(F[np.abs(F).argmax(axis=0), np.arange(k)])
+        signs = column_signs(F)
         self.correlations_, self.F_, self.G_ = correlations, F * signs, G * signs
         self.training_correlations_ = _training_correlations(self, *whitened.regs)
         self.mean_x_, self.mean_y_ = moments.mean("x")[:m_x], moments.mean("y")[:m_y]
@@ -317,10 +317,7 @@ instance, or a pair, default="fourier"
 
     def _regs(self, reg: Any) -> tuple[float, float]:
         reg_x, reg_y = pair(reg, "reg")
-        for value in (reg_x, reg_y):
-            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-                raise ValueError(f"reg={value!r}: the regulariser must be a finite number >= 0.")
-        return float(reg_x), float(reg_y)
+        return check_reg(reg_x), check_reg(reg_y)
 
     def _check_sizes(self, size: Any) -> tuple[int, int]:
         sizes = pair(size, "sizes")

@@ -2,8 +2,11 @@
 
 from typing import Any
 
+from plan.autoencoder import AutoencoderPlan
 from plan.baselines import BaselinesPlan
+from plan.bounds import BoundsPlan
 from plan.data import DataPlan
+from plan.extensions import ExtensionsPlan
 from plan.maps import MapsPlan
 from plan.rcca import RccaPlan
 from plan.rpca import RpcaPlan
@@ -12,9 +15,12 @@ from plan.stage import Stage
 # In the order of the paper, which is that of the summary.
 STAGES: dict[str, type[Stage]] = {
     "rpca": RpcaPlan,
+    "bounds": BoundsPlan,
     "rcca": RccaPlan,
     "baselines": BaselinesPlan,
+    "autoencoder": AutoencoderPlan,
     "maps": MapsPlan,
+    "extensions": ExtensionsPlan,
 }
 
 
