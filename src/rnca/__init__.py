@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     )
     from rnca.kcca import KCCA
     from rnca.lda import RLDA
+    from rnca.lupi import PrivilegedFeatures
     from rnca.moments import Moments
     from rnca.pca import RPCA
+    from rnca.svmplus import SVMPlus
 
 __version__ = "0.1.0"
 
@@ -46,6 +48,8 @@ _HOME = {
     "QuasiMonteCarloFeatures": "features",
     "median_gamma": "features",
     "Moments": "moments",
+    "PrivilegedFeatures": "lupi",
+    "SVMPlus": "svmplus",
     "kernel_cca": "exact",
     "kernel_pca": "exact",
     "spectral_clustering": "exact",
@@ -66,9 +70,11 @@ __all__ = [
     "Moments",
     "NystroemFeatures",
     "OrthogonalFeatures",
+    "PrivilegedFeatures",
     "QuasiMonteCarloFeatures",
     "RSpectralClustering",
     "RandomizedAutoencoder",
+    "SVMPlus",
     "cca_bound",
     "correlation_bound",
     "kernel_bound",

@@ -1,4 +1,4 @@
-"""The workflow on a real SLURM, through profiles/slurm. Not in `make test`: see `make test-slurm`."""
+"""The workflow on a real SLURM, through profiles/slurm: `make test-slurm`, not `make test`."""
 
 import re
 import signal

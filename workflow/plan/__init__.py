@@ -7,6 +7,7 @@ from plan.baselines import BaselinesPlan
 from plan.bounds import BoundsPlan
 from plan.data import DataPlan
 from plan.extensions import ExtensionsPlan
+from plan.lupi import LupiPlan
 from plan.maps import MapsPlan
 from plan.rcca import RccaPlan
 from plan.rpca import RpcaPlan
@@ -17,6 +18,7 @@ STAGES: dict[str, type[Stage]] = {
     "rpca": RpcaPlan,
     "bounds": BoundsPlan,
     "rcca": RccaPlan,
+    "lupi": LupiPlan,
     "baselines": BaselinesPlan,
     "autoencoder": AutoencoderPlan,
     "maps": MapsPlan,

@@ -24,6 +24,6 @@ def growing(amount: int | Callable[..., int]) -> Callable[[Any, int, int], int]:
         else:
             given = (wildcards, threads)
             first = amount(*given[: len(signature(amount).parameters)])
-        return first * 2 ** (attempt - 1)
+        return first << (attempt - 1)
 
     return grown

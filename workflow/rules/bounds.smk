@@ -32,6 +32,9 @@ rule bounds_theorem4:
         f"{RESULTS}/benchmarks/bounds_theorem4.tsv"
     conda:
         "../envs/rnca.yaml"
+    resources:
+        mem_mb=growing(plan.bounds.largest_mem_mb()),
+        runtime=growing(60),
     params:
         counterexample=plan.bounds.counterexample(),
         correlations=plan.bounds.correlations(),
