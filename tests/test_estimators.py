@@ -23,8 +23,10 @@ from rnca import (
     NystroemFeatures,
     OrthogonalFeatures,
     QuasiMonteCarloFeatures,
+    RandomizedAutoencoder,
     RSpectralClustering,
 )
+from rnca.features import JointFeatures
 
 
 # Estimators in float64: rows one by one agree with all at once to 1e-7, beyond float32's digits.
@@ -37,6 +39,7 @@ from rnca import (
         NystroemFeatures(3, random_state=0),
         NystroemFeatures(3, whiten=True, random_state=0),
         LinearFeatures(),
+        JointFeatures([LinearFeatures(), FourierFeatures(3)], random_state=0),
         RPCA(1, n_features=5, random_state=0, dtype="float64"),
         RPCA(1, feature_map="linear", dtype="float64"),
         RPCA(1, feature_map=NystroemFeatures(2, random_state=0), dtype="float64"),
@@ -46,6 +49,10 @@ from rnca import (
         ),
         RLDA(n_features=20, reg=1e-4, random_state=0, dtype="float64"),
         RLDA(feature_map="linear", dtype="float64"),
+        RandomizedAutoencoder(
+            1, n_features=5, n_decoder_features=5, reg=1e-3, random_state=0, dtype="float64"
+        ),
+        RandomizedAutoencoder(1, feature_map="linear", reg=1e-6, dtype="float64"),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

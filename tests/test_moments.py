@@ -290,3 +290,23 @@ def test_a_file_of_other_shapes_or_format_is_refused(saved, name, array, words):
 def test_a_missing_file_is_reported_as_missing(tmp_path):
     with pytest.raises(FileNotFoundError):
         Moments.load(tmp_path / "none.npz")
+
+
+def test_targets_leave_their_own_covariance_out(z, tmp_path):
+    halves = [
+        Moments(4, 3, targets=True).update(zx, zy)
+        for zx, zy in zip(np.split(z[0], [200]), np.split(z[1], [200]), strict=True)
+    ]
+    halves[1].save(tmp_path / "half.npz")
+    moments = halves[0].merge(Moments.load(tmp_path / "half.npz"))
+    whole = Moments(4, 3).update(*z)
+    for which in ("xx", "xy"):
+        assert_allclose(moments.covariance(which), whole.covariance(which), rtol=1e-12)
+    assert_allclose(moments.mean("y"), whole.mean("y"), rtol=1e-12)
+    assert moments.yy.size == 0
+    with pytest.raises(ValueError, match="do not hold the targets' own covariance yy"):
+        moments.covariance("yy")
+    with pytest.raises(ValueError, match="targets=False into moments with targets=True"):
+        moments.merge(whole)
+    with pytest.raises(ValueError, match="targets are a second view"):
+        Moments(4, targets=True)

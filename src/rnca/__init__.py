@@ -4,8 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rnca.autoencoder import RandomizedAutoencoder
+    from rnca.bounds import cca_bound, correlation_bound, kernel_bound
     from rnca.cca import RCCA
     from rnca.clustering import RSpectralClustering
+    from rnca.dcca import DCCA
     from rnca.dependence import rdc, rdc_matrix, rdc_test
     from rnca.exact import kernel_cca, kernel_pca, spectral_clustering
     from rnca.features import (
@@ -17,9 +20,12 @@ if TYPE_CHECKING:
         QuasiMonteCarloFeatures,
         median_gamma,
     )
+    from rnca.kcca import KCCA
     from rnca.lda import RLDA
+    from rnca.lupi import PrivilegedFeatures
     from rnca.moments import Moments
     from rnca.pca import RPCA
+    from rnca.svmplus import SVMPlus
 
 __version__ = "0.1.0"
 
@@ -31,6 +37,9 @@ _HOME = {
     "rdc": "dependence",
     "rdc_matrix": "dependence",
     "rdc_test": "dependence",
+    "DCCA": "dcca",
+    "KCCA": "kcca",
+    "RandomizedAutoencoder": "autoencoder",
     "FourierFeatures": "features",
     "NystroemFeatures": "features",
     "LinearFeatures": "features",
@@ -39,12 +48,19 @@ _HOME = {
     "QuasiMonteCarloFeatures": "features",
     "median_gamma": "features",
     "Moments": "moments",
+    "PrivilegedFeatures": "lupi",
+    "SVMPlus": "svmplus",
     "kernel_cca": "exact",
     "kernel_pca": "exact",
     "spectral_clustering": "exact",
+    "kernel_bound": "bounds",
+    "cca_bound": "bounds",
+    "correlation_bound": "bounds",
 }
 
 __all__ = [
+    "DCCA",
+    "KCCA",
     "RCCA",
     "RLDA",
     "RPCA",
@@ -54,8 +70,14 @@ __all__ = [
     "Moments",
     "NystroemFeatures",
     "OrthogonalFeatures",
+    "PrivilegedFeatures",
     "QuasiMonteCarloFeatures",
     "RSpectralClustering",
+    "RandomizedAutoencoder",
+    "SVMPlus",
+    "cca_bound",
+    "correlation_bound",
+    "kernel_bound",
     "kernel_cca",
     "kernel_pca",
     "median_gamma",

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, product
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -265,19 +264,7 @@ instance, or a pair, default="fourier"
         projected_y = self._projected_chunks(y, self.map_y_, self.mean_y_, self.G_)
         for zx, zy in zip(projected_x, projected_y, strict=True):
             moments.update(zx, zy)
-        covariance = moments.covariance("xy").diagonal()
-        variances = [moments.covariance(view * 2).diagonal() for view in "xy"]
-        varies = [
-            variance > _CONSTANT**2 * (1 + moments.mean(view) ** 2)
-            for variance, view in zip(variances, "xy", strict=True)
-        ]
-        correlations: npt.NDArray[np.float64] = np.divide(
-            covariance,
-            np.sqrt(np.abs(variances[0] * variances[1])),
-            out=np.zeros(len(covariance)),
-            where=varies[0] & varies[1],
-        )
-        return correlations
+        return paired_correlations(moments)
 
     def score(self, X: Any, Y: Any) -> float:
         """Sum over components of the absolute correlation on the given rows.
@@ -328,13 +315,6 @@ instance, or a pair, default="fourier"
             self._whitened = Whitened(self.moments_, reg_x, reg_y)
         return self._whitened
 
-    def _regs(self, reg: Any) -> tuple[float, float]:
-        reg_x, reg_y = pair(reg, "reg")
-        for value in (reg_x, reg_y):
-            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-                raise ValueError(f"reg={value!r}: the regulariser must be a finite number >= 0.")
-        return float(reg_x), float(reg_y)
-
     def _check_sizes(self, size: Any) -> tuple[int, int]:
         sizes = pair(size, "sizes")
         for m, fitted in zip(sizes, self._maps, strict=True):
@@ -372,6 +352,29 @@ instance, or a pair, default="fourier"
     @property
     def _n_features_out(self) -> int:
         return int(self.F_.shape[1])
+
+
+def paired_correlations(moments: Moments) -> npt.NDArray[np.float64]:
+    """Correlation of each feature of the first view with its counterpart in the second.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Signed; 0 where either is constant.
+    """
+    covariance = moments.covariance("xy").diagonal()
+    variances = [moments.covariance(view * 2).diagonal() for view in "xy"]
+    varies = [
+        variance > _CONSTANT**2 * (1 + moments.mean(view) ** 2)
+        for variance, view in zip(variances, "xy", strict=True)
+    ]
+    correlations: npt.NDArray[np.float64] = np.divide(
+        covariance,
+        np.sqrt(np.abs(variances[0] * variances[1])),
+        out=np.zeros(len(covariance)),
+        where=varies[0] & varies[1],
+    )
+    return correlations
 
 
 def _training_correlations(model: RCCA, reg_x: float, reg_y: float) -> npt.NDArray[np.float64]:

@@ -20,8 +20,9 @@ _PROBES = 8
 class Moments:
     """Count, means and second moments of features, accumulated in float64.
 
-    Memory is 8·(m_x² + m_y² + m_x·m_y) bytes whatever the number of rows. The sums are taken about
-    the mean of the first rows seen, so that features with a large mean lose no digits.
+    Memory is 8·(m_x² + m_y² + m_x·m_y) bytes whatever the number of rows, less 8·m_y² with
+    ``targets``. The sums are taken about the mean of the first rows seen, so that features with a
+    large mean lose no digits.
 
     Parameters
     ----------
@@ -31,6 +32,9 @@ class Moments:
         Number of features of the second view; None for one view.
     features : str, default=""
         Fingerprint of the feature maps; moments of different fingerprints do not merge.
+    targets : bool, default=False
+        The second view is to be regressed on the first, for which its own second moments, often
+        the larger part of the work, are not needed: ``yy`` is then empty.
 
     Attributes
     ----------
@@ -53,11 +57,15 @@ class Moments:
     True
     """
 
-    def __init__(self, m_x: int, m_y: int | None = None, *, features: str = "") -> None:
+    def __init__(
+        self, m_x: int, m_y: int | None = None, *, features: str = "", targets: bool = False
+    ) -> None:
         for name, m in (("m_x", m_x), ("m_y", m_y)):
             if m is not None and m < 1:
                 raise ValueError(f"{name}={m}: the number of features must be >= 1.")
-        self.m_x, self.m_y, self.features = m_x, m_y, features
+        if targets and m_y is None:
+            raise ValueError("targets=True: targets are a second view. Give m_y as well.")
+        self.m_x, self.m_y, self.features, self.targets = m_x, m_y, features, targets
         self.n = 0
         # Names the factorisation that the strict upper triangles hold, if any.
         self.tenant: object | None = None
@@ -65,7 +73,8 @@ class Moments:
         self.xx = np.zeros((m_x, m_x))
         self.shift_x, self.sum_x = np.zeros(m_x), np.zeros(m_x)
         if m_y is not None:
-            self.yy, self.xy = np.zeros((m_y, m_y)), np.zeros((m_x, m_y))
+            self.yy = np.zeros((0, 0) if targets else (m_y, m_y))
+            self.xy = np.zeros((m_x, m_y))
             self.shift_y, self.sum_y = np.zeros(m_y), np.zeros(m_y)
 
     @property
@@ -96,8 +105,9 @@ class Moments:
         self.add_sums(len(zx), *(part.sum(axis=0) for part in z))
         _add_gram(z[0], self.xx)
         if zy is not None:
-            _add_gram(z[1], self.yy)
             _add_product(z[0], z[1], self.xy)
+            if not self.targets:
+                _add_gram(z[1], self.yy)
         return self
 
     def merge(self, other: "Moments | _InFile") -> Self:
@@ -119,8 +129,9 @@ class Moments:
         _add_shifted(self.xx, other.sum_x, delta_x, other.sum_x, delta_x, other.n)
         if self.two_views:
             delta_y = other.shift_y - self.shift_y
-            self.yy += other.yy
-            _add_shifted(self.yy, other.sum_y, delta_y, other.sum_y, delta_y, other.n)
+            if not self.targets:
+                self.yy += other.yy
+                _add_shifted(self.yy, other.sum_y, delta_y, other.sum_y, delta_y, other.n)
             self.xy += other.xy
             _add_shifted(self.xy, other.sum_x, delta_x, other.sum_y, delta_y, other.n)
             self.sum_y += other.sum_y + other.n * delta_y
@@ -148,6 +159,7 @@ class Moments:
 
     def times(self, vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Multiply the joint second moments [[xx, xy], [xyᵀ, yy]] by vectors."""
+        self._check_holds("yy")
         parts = np.split(np.asfortranarray(vectors), [self.m_x])
         # Upper of C order is lower of Fortran order, and the other way round.
         product: npt.NDArray[np.float64] = blas.dsymm(1.0, self.xx.T, parts[0], lower=0)
@@ -205,6 +217,7 @@ class Moments:
         Of ``"xx"`` and ``"yy"`` the columns beyond ``stop`` mirror the lower triangle.
         """
         self._check_rows()
+        self._check_holds(which)
         moment: npt.NDArray[np.float64] = getattr(self, which)
         total_x, total_y = (self._first_moments(view)[1] for view in which)
         rows: npt.NDArray[np.float64] = moment[start:stop].copy()
@@ -220,6 +233,8 @@ class Moments:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to an npz file, under a temporary name until it is complete."""
         arrays = {name: getattr(self, name) for name in self._array_names()}
+        if self.targets:
+            arrays["targets"] = np.array(True)
         header = np.array([_FORMAT, self.n, self.m_x, self.m_y or 0], dtype=np.int64)
         with replacing(path) as partial, partial.open("wb") as file:
             np.savez(file, header=header, features=np.array(self.features), **arrays)
@@ -291,7 +306,8 @@ class Moments:
         version, n, m_x, m_y = (int(entry) for entry in stored["header"])
         if version != _FORMAT:
             raise ValueError(f"format {version}, this version reads {_FORMAT}")
-        moments = cls(m_x, m_y or None, features=str(stored["features"]))
+        targets = "targets" in stored
+        moments = cls(m_x, m_y or None, features=str(stored["features"]), targets=targets)
         moments.n = n
         if "error" in stored:
             moments.error = np.empty((m_x + m_y, _PROBES))
@@ -306,8 +322,9 @@ class Moments:
 
     def _array_names(self) -> tuple[str, ...]:
         one = ("xx", "shift_x", "sum_x")
-        two = ("yy", "xy", "shift_y", "sum_y") if self.two_views else ()
-        return (*one, *two, *(("error",) if self.error is not None else ()))
+        two = ("xy", "shift_y", "sum_y") if self.two_views else ()
+        own = ("yy",) if self.two_views and not self.targets else ()
+        return (*one, *own, *two, *(("error",) if self.error is not None else ()))
 
     def _first_moments(self, view: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         return getattr(self, f"shift_{view}"), getattr(self, f"sum_{view}")
@@ -315,6 +332,13 @@ class Moments:
     def _check_rows(self) -> None:
         if self.n < 2:
             raise ValueError(f"moments of {self.n} rows: at least 2 rows are needed.")
+
+    def _check_holds(self, which: str) -> None:
+        if which == "yy" and self.targets:
+            raise ValueError(
+                "moments with targets=True do not hold the targets' own covariance yy. "
+                "Accumulate with targets=False to have it."
+            )
 
     def _check_update(self, zx: FloatArray, zy: FloatArray | None) -> None:
         if (zy is None) == self.two_views:
@@ -331,6 +355,11 @@ class Moments:
             raise ValueError(
                 f"cannot merge moments of sizes ({other.m_x}, {other.m_y}) into "
                 f"({self.m_x}, {self.m_y})."
+            )
+        if other.targets != self.targets:
+            raise ValueError(
+                f"cannot merge moments with targets={other.targets} into moments with "
+                f"targets={self.targets}."
             )
         if other.features != self.features:
             raise ValueError(

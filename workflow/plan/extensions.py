@@ -1,6 +1,6 @@
 """Stage extensions: its files, and the memory and time of its jobs."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import ceil
 from typing import Any
 
@@ -108,6 +108,14 @@ class ExtensionsPlan(Stage):
             if key not in ("dataset", "title")
         }
         return own | {"seed": self.config["seed"]}
+
+    def memory(self, part: str) -> Callable[[Any], int]:
+        """Return `mem_mb` of a part as a function of a job's wildcards."""
+        return lambda _wildcards: self.mem_mb(part)
+
+    def time(self, part: str) -> Callable[[Any, int], int]:
+        """Return `minutes` of a part as a function of a job's wildcards and threads."""
+        return lambda _wildcards, threads: self.minutes(part, threads)
 
     def mem_mb(self, part: str) -> int:
         """Return the memory a part may take, in millions of bytes."""

@@ -13,8 +13,8 @@ rule extensions_shapes:
         "../envs/rnca.yaml"
     threads: config["threads"]
     resources:
-        mem_mb=plan.extensions.mem_mb("shapes"),
-        runtime=lambda wildcards, threads: plan.extensions.minutes("shapes", threads),
+        mem_mb=growing(plan.extensions.memory("shapes")),
+        runtime=growing(plan.extensions.time("shapes")),
     params:
         comparison=plan.extensions.job("shapes"),
         code=code_of("extensions_shapes.py"),
@@ -36,10 +36,8 @@ rule extensions_clustering:
         "../envs/rnca.yaml"
     threads: config["threads"]
     resources:
-        mem_mb=plan.extensions.mem_mb("clustering"),
-        runtime=lambda wildcards, threads: plan.extensions.minutes(
-            "clustering", threads
-        ),
+        mem_mb=growing(plan.extensions.memory("clustering")),
+        runtime=growing(plan.extensions.time("clustering")),
     params:
         dataset=plan.extensions.clustering.dataset,
         comparison=plan.extensions.job("clustering"),
@@ -64,10 +62,8 @@ rule extensions_discriminants:
         "../envs/rnca.yaml"
     threads: config["threads"]
     resources:
-        mem_mb=plan.extensions.mem_mb("discriminants"),
-        runtime=lambda wildcards, threads: plan.extensions.minutes(
-            "discriminants", threads
-        ),
+        mem_mb=growing(plan.extensions.memory("discriminants")),
+        runtime=growing(plan.extensions.time("discriminants")),
     params:
         dataset=plan.extensions.discriminants.dataset,
         contest=plan.extensions.job("discriminants"),
@@ -86,10 +82,8 @@ rule extensions_dependence:
     conda:
         "../envs/rnca.yaml"
     resources:
-        mem_mb=plan.extensions.mem_mb("dependence"),
-        runtime=lambda wildcards, threads: plan.extensions.minutes(
-            "dependence", threads
-        ),
+        mem_mb=growing(plan.extensions.memory("dependence")),
+        runtime=growing(plan.extensions.time("dependence")),
     params:
         simulation=plan.extensions.job("dependence"),
         code=code_of("extensions_dependence.py"),

@@ -14,8 +14,8 @@ rule maps_compare:
         "../envs/rnca.yaml"
     threads: config["threads"]
     resources:
-        mem_mb=plan.maps.mem_mb,
-        runtime=plan.maps.minutes,
+        mem_mb=growing(plan.maps.mem_mb),
+        runtime=growing(plan.maps.minutes),
     params:
         comparison=plan.maps.comparison,
         code=code_of("maps_compare.py"),
@@ -35,8 +35,8 @@ rule maps_times:
         "../envs/rnca.yaml"
     threads: workflow.cores or config["threads"]
     resources:
-        mem_mb=plan.maps.timing_mem_mb,
-        runtime=30,
+        mem_mb=growing(plan.maps.timing_mem_mb),
+        runtime=growing(30),
     params:
         timing=plan.maps.timing,
         code=code_of("maps_times.py"),

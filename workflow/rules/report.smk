@@ -1,4 +1,22 @@
-# What a run says at its end: the claims ledger, the report, and a summary for the screen.
+# What takes more than one stage: a race, the claims ledger, the report, a summary for the screen.
+
+
+rule baselines_race:
+    input:
+        curve=plan.baselines.gathered("curve"),
+        rcca=f"{RESULTS}/tables/rcca.csv",
+    output:
+        f"{RESULTS}/tables/baselines_race.csv",
+    log:
+        f"{RESULTS}/logs/baselines_race.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/baselines_race.tsv"
+    conda:
+        "../envs/rnca.yaml"
+    params:
+        code=code_of("baselines_race.py"),
+    script:
+        "../scripts/baselines_race.py"
 
 
 rule claims:

@@ -17,8 +17,8 @@ rule rpca_compare:
         "../envs/rnca.yaml"
     threads: config["threads"]
     resources:
-        mem_mb=plan.rpca.compare_mem_mb,
-        runtime=plan.rpca.compare_minutes,
+        mem_mb=growing(plan.rpca.compare_mem_mb),
+        runtime=growing(plan.rpca.compare_minutes),
     params:
         dataset=plan.rpca.dataset,
         comparisons=plan.rpca.comparisons,
@@ -42,8 +42,8 @@ rule rpca_times:
         "../envs/rnca.yaml"
     threads: workflow.cores or config["threads"]
     resources:
-        mem_mb=plan.rpca.times_mem_mb,
-        runtime=plan.rpca.times_minutes,
+        mem_mb=growing(plan.rpca.times_mem_mb),
+        runtime=growing(plan.rpca.times_minutes),
     params:
         dataset=plan.rpca.dataset,
         timings=plan.rpca.timings,
