@@ -7,7 +7,7 @@ import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rnca.reporting.figures import LOOK, STYLE, error_bars, wrapped
+from rnca.reporting.figures import LOOK, STYLE, error_bars, legend, wrapped
 from rnca.reporting.tables import markdown_table, number, plus_minus
 
 COLUMNS = [
@@ -121,5 +121,5 @@ def discriminants_figure(summary: pd.DataFrame, title: str) -> Figure:
         axes.set_title(wrapped(title))
         axes.set_xlabel("number of random features $m$")
         axes.set_ylabel("test error, %")
-        axes.legend()
+        legend(figure, [axes])
     return figure

@@ -18,7 +18,7 @@ Sample = npt.NDArray[np.float64]
 LEVEL = 0.05
 """Share of independent samples that a test may call dependent."""
 
-# From x, uniform on (-1, 1), to y without noise, of standard deviation about 1/2.
+# From x, uniform on (-1, 1), to y without noise, of standard deviation 0.58, 0.60 and 0.82.
 PATTERNS: dict[str, Callable[[Sample, np.random.Generator], Sample]] = {
     "line": lambda x, rng: x,
     "parabola": lambda x, rng: 2 * x**2,
