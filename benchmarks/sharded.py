@@ -1,9 +1,9 @@
 """One fit in shards through the workflow, on as many synthetic rows as wanted: what each job took.
 
-Usage: python benchmarks/sharded.py DIRECTORY [--rows N] [--features M] [--shards K] [Snakemake's options …]
+Usage: python benchmarks/sharded.py DIRECTORY [--rows N] [--features M] [--shards K] [options …]
 
 Writes two memory-mappable views and the settings to DIRECTORY, runs Snakemake there up to the fit
-with the options given (such as ``--cores 2``, or ``--workflow-profile profiles/slurm``), and prints
+with all other options (such as ``--cores 2``, or ``--workflow-profile profiles/slurm``), and prints
 a table of its jobs from Snakemake's benchmark files.
 """
 

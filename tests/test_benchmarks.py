@@ -113,31 +113,32 @@ def test_peer_that_is_not_installed_is_left_out_with_the_reason(halves):
 
 
 @pytest.mark.usefixtures("modules")
-def test_sizing_model_recovers_the_rates_its_measurements_were_made_with():
-    import sizing
+def test_cost_model_recovers_the_rates_its_measurements_were_made_with():
+    from cost_model import PHASES, Measured, Model
+    from sizing import FULL
 
     rates = {"pass": [3e-11, 1e-10], "write": [1e-8], "merge": [2e-8], "solve": [2e-10, 5e-7]}
-    truth = sizing.Model(rates, columns=392)
+    truth = Model(rates, columns=392)
     measured = [
-        {"phase": phase, "n": n, "m": m, "cpu_seconds": truth.seconds(phase, n, m)}
-        for phase in sizing.PHASES
-        for n, m in sizing.FULL.fitted
+        Measured(phase, n, m, truth.seconds(phase, n, m), 0)
+        for phase in PHASES
+        for n, m in FULL.fitted
     ]
-    found = sizing.Model.fitted_to(pd.DataFrame(measured), columns=392)
-    for phase in sizing.PHASES:
+    found = Model.fitted_to(measured, columns=392)
+    for phase in PHASES:
         np.testing.assert_allclose(found.rates[phase], rates[phase], rtol=1e-6)
 
 
 @pytest.mark.usefixtures("modules")
 def test_sizing_measures_every_phase_of_a_shard(halves, tmp_path):
-    import sizing
+    from cost_model import PHASES
     from large import LargeFile
+    from sizing import measure
 
     large = LargeFile(*(half.astype(np.float32) for half in halves), 3000, tmp_path)
-    rows = pd.DataFrame(sizing.measure(large.directory, 3000, 40))
-    assert tuple(rows["phase"]) == sizing.PHASES
-    assert (rows["cpu_seconds"] > 0).all()
-    assert (rows["peak_bytes"] > 0).all()
+    rows = measure(large.directory, 3000, 40)
+    assert tuple(row.phase for row in rows) == PHASES
+    assert all(row.cpu_seconds > 0 and row.peak_bytes > 0 for row in rows)
 
 
 @pytest.mark.usefixtures("modules")
@@ -148,7 +149,7 @@ def test_sizing_page_keeps_its_text_and_takes_new_tables(tmp_path, monkeypatch):
     page.write_text(sizing.PAGE.read_text(encoding="utf-8"), encoding="utf-8")
     monkeypatch.setattr(sizing, "PAGE", page)
     before, after = page.read_text(encoding="utf-8").split(sizing.MARKS[0])[0], "## Once for real"
-    sizing._replace_in_page("new tables")
+    sizing.replace_in_page("new tables")
     text = page.read_text(encoding="utf-8")
     assert text.startswith(f"{before}{sizing.MARKS[0]}\nnew tables\n{sizing.MARKS[1]}")
     assert after in text

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 PYTHON = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 MODULES = [
     "autoencoder",
+    "bounds",
     "cca",
     "clustering",
     "dependence",

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rnca.autoencoder import RandomizedAutoencoder
+    from rnca.bounds import cca_bound, correlation_bound, kernel_bound
     from rnca.cca import RCCA
     from rnca.clustering import RSpectralClustering
     from rnca.dcca import DCCA
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
     )
     from rnca.kcca import KCCA
     from rnca.lda import RLDA
+    from rnca.lupi import PrivilegedFeatures
     from rnca.moments import Moments
     from rnca.pca import RPCA
+    from rnca.svmplus import SVMPlus
 
 __version__ = "0.1.0"
 
@@ -45,9 +48,14 @@ _HOME = {
     "QuasiMonteCarloFeatures": "features",
     "median_gamma": "features",
     "Moments": "moments",
+    "PrivilegedFeatures": "lupi",
+    "SVMPlus": "svmplus",
     "kernel_cca": "exact",
     "kernel_pca": "exact",
     "spectral_clustering": "exact",
+    "kernel_bound": "bounds",
+    "cca_bound": "bounds",
+    "correlation_bound": "bounds",
 }
 
 __all__ = [
@@ -62,9 +70,14 @@ __all__ = [
     "Moments",
     "NystroemFeatures",
     "OrthogonalFeatures",
+    "PrivilegedFeatures",
     "QuasiMonteCarloFeatures",
     "RSpectralClustering",
     "RandomizedAutoencoder",
+    "SVMPlus",
+    "cca_bound",
+    "correlation_bound",
+    "kernel_bound",
     "kernel_cca",
     "kernel_pca",
     "median_gamma",

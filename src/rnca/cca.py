@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rnca.features import FeatureMap
-from rnca.mapping import FeatureMapping, check_count, check_reg, pair
+from rnca.mapping import FeatureMapping, check_count, pair
 from rnca.moments import Moments
 from rnca.rows import View, check_at_least_two_rows, check_pair, rechunk
 from rnca.spectral import column_signs
@@ -314,10 +314,6 @@ instance, or a pair, default="fourier"
             self._whitened = None  # frees D before the next one is made
             self._whitened = Whitened(self.moments_, reg_x, reg_y)
         return self._whitened
-
-    def _regs(self, reg: Any) -> tuple[float, float]:
-        reg_x, reg_y = pair(reg, "reg")
-        return check_reg(reg_x), check_reg(reg_y)
 
     def _check_sizes(self, size: Any) -> tuple[int, int]:
         sizes = pair(size, "sizes")

@@ -117,8 +117,7 @@ def kernel_cca(X: Any, Y: Any, n_components: int, *, gamma: Any, reg: Any) -> Ke
         )
     bases = []
     for data, width, regulariser in zip((X, Y), pair(gamma, "gamma"), regularisers, strict=True):
-        values, vectors = _eigh(centred_kernel(data, width))
-        bases.append(vectors * np.sqrt(values / (values + regulariser)))
+        bases.append(regularised_basis(centred_kernel(data, width), regulariser))
     _check_components(n_components, len(bases[0]))
     # λ² are the eigenvalues of Kx(Kx + γxI)⁻¹Ky(Ky + γyI)⁻¹, so λ the singular values below.
     P, correlations, Qt = scipy.linalg.svd(bases[0].T @ bases[1])
@@ -177,6 +176,16 @@ def spectral_clustering(
         n_clusters, n_init=n_init, random_state=random_state
     ).fit_predict(vectors)
     return labels
+
+
+def regularised_basis(K: Matrix, reg: float) -> Matrix:
+    """Return V with VVᵀ = K(K + reg·I)⁻¹, overwriting the symmetric K.
+
+    The singular values of VxᵀVy are the regularised canonical correlations of two kernels.
+    """
+    values, vectors = _eigh(K)
+    basis: Matrix = vectors * np.sqrt(values / (values + reg))
+    return basis
 
 
 def _eigh(K: Matrix) -> tuple[Matrix, Matrix]:

@@ -95,6 +95,11 @@ class FeatureMapping:
         dtype: np.dtype[Any] = np.dtype(self.dtype)
         return dtype
 
+    def _regs(self, reg: Any) -> tuple[float, float]:
+        """Check the regularisers of the two views."""
+        reg_x, reg_y = pair(reg, "reg")
+        return check_reg(reg_x), check_reg(reg_y)
+
     def _fitted_maps(self, *views: View) -> list[FeatureMap]:
         """One fitted map per view; the second view's draw does not depend on the first's."""
         if self.accumulation not in ("auto", "float64"):

@@ -35,6 +35,7 @@ def test_amounts_double_with_each_attempt():
         factor * plan().mem_mb(FIT) for factor in (1, 2, 4)
     ]
     assert minutes(FIT, 2, 2) == 2 * plan(train=50_000).minutes(FIT, 2)
+    assert growing(30)(FIT, 1, 3) == 120
 
 
 def test_preparing_needs_more_for_larger_data(tmp_path):

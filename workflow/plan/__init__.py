@@ -4,8 +4,10 @@ from typing import Any
 
 from plan.autoencoder import AutoencoderPlan
 from plan.baselines import BaselinesPlan
+from plan.bounds import BoundsPlan
 from plan.data import DataPlan
 from plan.extensions import ExtensionsPlan
+from plan.lupi import LupiPlan
 from plan.maps import MapsPlan
 from plan.rcca import RccaPlan
 from plan.rpca import RpcaPlan
@@ -14,7 +16,9 @@ from plan.stage import Stage
 # In the order of the paper, which is that of the summary.
 STAGES: dict[str, type[Stage]] = {
     "rpca": RpcaPlan,
+    "bounds": BoundsPlan,
     "rcca": RccaPlan,
+    "lupi": LupiPlan,
     "baselines": BaselinesPlan,
     "autoencoder": AutoencoderPlan,
     "maps": MapsPlan,

@@ -10,12 +10,12 @@ from plan.rcca import (
     OPERATIONS_A_SECOND,
     fit_mem_mb,
 )
+from plan.resources import PROCESSES_MB
 from plan.stage import Arrays, Experiments
 
 # Maps that a repeat compares, one fit each.
 MAPS = 5
 TIMED_REPEATS = 3
-TIMED_MINUTES = 30
 KINDS = ("maps", "maps_speed", "maps_sizes")
 
 
@@ -75,10 +75,6 @@ class MapsPlan(Experiments):
     def mem_mb(self, wildcards: Any) -> int:
         """Return the memory that a repeat may take, in millions of bytes."""
         return _comparison_mem_mb(self.of(wildcards))
-
-    def timing_minutes(self, wildcards: Any) -> int:
-        """Return the minutes that the times may take: the sizes are the same on any data."""
-        return TIMED_MINUTES
 
     def timing_mem_mb(self, wildcards: Any) -> int:
         """Return the memory that timing may take, in millions of bytes."""
@@ -147,4 +143,4 @@ def _timing_mem_mb(experiment: dict[str, Any]) -> int:
     m: int = max(experiment["timed_features"])
     rows: int = experiment["timed_rows"]
     drawn = (4 * 4 + 4 * 8) * m * d  # four maps in float32, one with its copies in float64
-    return 300 + ceil((4 * (max(rows, m) * d + 4 * rows * m) + drawn) / 1e6)
+    return PROCESSES_MB + ceil((4 * (max(rows, m) * d + 4 * rows * m) + drawn) / 1e6)

@@ -8,18 +8,22 @@ from typing import Any
 PROCESSES_MB = 700
 
 
-def growing(amount: Callable[..., int]) -> Callable[[Any, int, int], int]:
+def growing(amount: int | Callable[..., int]) -> Callable[[Any, int, int], int]:
     """Make a resource function whose amount doubles with each attempt at the same job.
 
     Parameters
     ----------
-    amount : callable
-        From a job's wildcards, and its threads if it takes two arguments, to what it should need.
+    amount : int or callable
+        What a job should need; or from its wildcards, and its threads if there are two parameters,
+        to that.
     """
-    takes_threads = len(signature(amount).parameters) > 1
 
     def grown(wildcards: Any, threads: int, attempt: int) -> int:
-        first = amount(wildcards, threads) if takes_threads else amount(wildcards)
-        return int(first * 2 ** (attempt - 1))
+        if isinstance(amount, int):
+            first = amount
+        else:
+            given = (wildcards, threads)
+            first = amount(*given[: len(signature(amount).parameters)])
+        return first << (attempt - 1)
 
     return grown

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Any
 
+from plan.resources import PROCESSES_MB
 from plan.stage import Arrays, Experiments
 
 ANALYSES = ("pca", "cca")
@@ -175,7 +176,7 @@ def _times_mem_mb(analysis: str, own: dict[str, Any]) -> int:
 
 
 def _mem_mb(numbers: int) -> int:
-    return 500 + ceil(8 * numbers / 1e6)
+    return PROCESSES_MB + ceil(8 * numbers / 1e6)
 
 
 def _compare_operations(analysis: str, own: dict[str, Any]) -> float:

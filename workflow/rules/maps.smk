@@ -36,7 +36,7 @@ rule maps_times:
     threads: workflow.cores or config["threads"]
     resources:
         mem_mb=growing(plan.maps.timing_mem_mb),
-        runtime=growing(plan.maps.timing_minutes),
+        runtime=growing(30),
     params:
         timing=plan.maps.timing,
         code=code_of("maps_times.py"),

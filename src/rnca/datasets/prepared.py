@@ -282,12 +282,12 @@ def content_sha256(array: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def _stored_sha256(array: np.memmap[Any, Any]) -> str:
+def _stored_sha256(file: Path, array: np.memmap[Any, Any]) -> str:
     """Return what `content_sha256` of the array is, read past the memory map.
 
     Pages of a map count as this process's memory, those of a file read in the usual way do not.
     """
-    with open(array.filename, "rb") as stream:
+    with file.open("rb") as stream:
         stream.seek(array.offset)
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -370,6 +370,8 @@ def _open(directory: Path, name: str, record: dict[str, Any], verify: bool) -> N
             f"shape {array.shape} and type {array.dtype.str}, "
             f"but meta.json says {record['shape']} and {record['dtype']}",
         )
-    if verify and not (array.flags.c_contiguous and _stored_sha256(array) == record["sha256"]):
+    if verify and not (
+        array.flags.c_contiguous and _stored_sha256(file, array) == record["sha256"]
+    ):
         raise _damage(file, "its content does not match the sha256 in meta.json")
     return array
