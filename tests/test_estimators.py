@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rnca import (
     RCCA,
+    RLDA,
     RPCA,
     FastfoodFeatures,
     FourierFeatures,
@@ -23,11 +24,12 @@ from rnca import (
     OrthogonalFeatures,
     QuasiMonteCarloFeatures,
     RandomizedAutoencoder,
+    RSpectralClustering,
 )
 from rnca.features import JointFeatures
 
 
-# RPCA in float64: rows one by one agree with all at once to 1e-7, beyond float32's digits.
+# Estimators in float64: rows one by one agree with all at once to 1e-7, beyond float32's digits.
 @parametrize_with_checks(
     [
         FourierFeatures(5, random_state=0),
@@ -41,6 +43,12 @@ from rnca.features import JointFeatures
         RPCA(1, n_features=5, random_state=0, dtype="float64"),
         RPCA(1, feature_map="linear", dtype="float64"),
         RPCA(1, feature_map=NystroemFeatures(2, random_state=0), dtype="float64"),
+        RSpectralClustering(2, n_init=1, random_state=0, dtype="float64"),
+        RSpectralClustering(
+            2, feature_map="fourier", n_features=50, n_init=1, random_state=0, dtype="float64"
+        ),
+        RLDA(n_features=20, reg=1e-4, random_state=0, dtype="float64"),
+        RLDA(feature_map="linear", dtype="float64"),
         RandomizedAutoencoder(
             1, n_features=5, n_decoder_features=5, reg=1e-3, random_state=0, dtype="float64"
         ),

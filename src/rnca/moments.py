@@ -2,7 +2,9 @@
 
 import os
 import zipfile
-from typing import Any, BinaryIO, Self
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -108,7 +110,7 @@ class Moments:
                 _add_gram(z[1], self.yy)
         return self
 
-    def merge(self, other: "Moments") -> Self:
+    def merge(self, other: "Moments | _InFile") -> Self:
         """Add the rows another `Moments` has seen; ``other`` is left as it is.
 
         Merge shards in one fixed order: sums of floats depend on it in their last bits.
@@ -253,31 +255,54 @@ class Moments:
             If the file is cut short or damaged, is not of this format, or belongs to other
             features.
         """
-        with open(path, "rb") as file:
-            try:
-                moments = cls._from_arrays(_read_archive(file))
-            # RuntimeError: what zipfile makes of damaged flags (encryption, unknown methods).
-            except (
-                zipfile.BadZipFile,
-                KeyError,
-                EOFError,
-                OSError,
-                ValueError,
-                RuntimeError,
-            ) as error:
-                raise ValueError(
-                    f"{path}: not a complete file of moments ({error}). Delete it and compute it "
-                    "again."
-                ) from error
-        if features is not None and moments.features != features:
-            raise ValueError(
-                f"{path}: computed with other features (fingerprint {moments.features[:12]}…, "
-                f"expected {features[:12]}…). Delete it and compute it again."
-            )
+        with _opened(path) as stored:
+            moments = cls._from_header(stored)
+            for name in moments._array_names():
+                setattr(moments, name, _checked(stored, name, getattr(moments, name)))
+        moments._check_features(path, features)
         return moments
 
     @classmethod
-    def _from_arrays(cls, stored: dict[str, npt.NDArray[Any]]) -> Self:
+    def check_file(
+        cls, path: str | os.PathLike[str], *, features: str | None = None, n: int | None = None
+    ) -> None:
+        """Read a file written by `save` from end to end, holding one array at a time.
+
+        Parameters
+        ----------
+        path : path
+        features : str, optional
+            Fingerprint that the file must carry.
+        n : int, optional
+            Rows it must have seen.
+
+        Raises
+        ------
+        ValueError
+            As `load` does; also if the file holds another number of rows.
+        """
+        with _opened(path) as stored:
+            moments = cls._from_header(stored)
+            for name in moments._array_names():
+                _checked(stored, name, getattr(moments, name))
+        moments._check_features(path, features)
+        if n is not None and moments.n != n:
+            raise ValueError(
+                f"{path}: holds {moments.n} rows, not {n}. Delete it and compute it again."
+            )
+
+    def merge_file(self, path: str | os.PathLike[str]) -> Self:
+        """Merge a file written by `save`, holding one of its arrays at a time.
+
+        `merge` of what `load` returns would hold two sets of moments. If this fails, what is here
+        is of no use any more: `check_file` beforehand what may be damaged.
+        """
+        with _opened(path) as stored:
+            return self.merge(_InFile(stored, self._from_header(stored)))
+
+    @classmethod
+    def _from_header(cls, stored: "np.lib.npyio.NpzFile") -> Self:
+        """Make moments as the file says they are, before its arrays are read."""
         version, n, m_x, m_y = (int(entry) for entry in stored["header"])
         if version != _FORMAT:
             raise ValueError(f"format {version}, this version reads {_FORMAT}")
@@ -286,14 +311,14 @@ class Moments:
         moments.n = n
         if "error" in stored:
             moments.error = np.empty((m_x + m_y, _PROBES))
-        for name in moments._array_names():
-            array, expected = stored[name], getattr(moments, name)
-            if array.shape != expected.shape or array.dtype != expected.dtype:
-                raise ValueError(
-                    f"{name} is {array.dtype}{array.shape}, not {expected.dtype}{expected.shape}"
-                )
-            setattr(moments, name, array)
         return moments
+
+    def _check_features(self, path: str | os.PathLike[str], features: str | None) -> None:
+        if features is not None and self.features != features:
+            raise ValueError(
+                f"{path}: computed with other features (fingerprint {self.features[:12]}…, "
+                f"expected {features[:12]}…). Delete it and compute it again."
+            )
 
     def _array_names(self) -> tuple[str, ...]:
         one = ("xx", "shift_x", "sum_x")
@@ -325,7 +350,7 @@ class Moments:
             if z is not None and (z.ndim != 2 or z.shape[1] != m or len(z) != len(zx)):
                 raise ValueError(f"{name} has shape {z.shape}, expected ({len(zx)}, {m}).")
 
-    def _check_merge(self, other: "Moments") -> None:
+    def _check_merge(self, other: "Moments | _InFile") -> None:
         if (other.m_x, other.m_y) != (self.m_x, self.m_y):
             raise ValueError(
                 f"cannot merge moments of sizes ({other.m_x}, {other.m_y}) into "
@@ -343,11 +368,52 @@ class Moments:
             )
 
 
-def _read_archive(file: BinaryIO) -> dict[str, npt.NDArray[Any]]:
-    stored = np.load(file, allow_pickle=False)
-    if not isinstance(stored, np.lib.npyio.NpzFile):
-        raise ValueError("a single array, not an archive of them")
-    return {name: stored[name] for name in stored.files}
+class _InFile:
+    """Moments whose arrays are read from a file each time they are asked for, and not kept."""
+
+    def __init__(self, stored: "np.lib.npyio.NpzFile", header: Moments) -> None:
+        self._stored, self._header = stored, header
+
+    def __getattr__(self, name: str) -> Any:
+        expected = getattr(self._header, name)
+        if name not in self._header._array_names():
+            return expected
+        return _checked(self._stored, name, expected)
+
+
+@contextmanager
+def _opened(path: str | os.PathLike[str]) -> "Iterator[np.lib.npyio.NpzFile]":
+    """Open a file of moments; what is found wrong with it is a ValueError with the remedy."""
+    with open(path, "rb") as file:
+        try:
+            stored = np.load(file, allow_pickle=False)
+            if not isinstance(stored, np.lib.npyio.NpzFile):
+                raise ValueError("a single array, not an archive of them")
+            yield stored
+        # RuntimeError: what zipfile makes of damaged flags (encryption, unknown methods).
+        except (
+            zipfile.BadZipFile,
+            KeyError,
+            EOFError,
+            OSError,
+            ValueError,
+            RuntimeError,
+        ) as error:
+            raise ValueError(
+                f"{path}: not a complete file of moments ({error}). Delete it and compute it again."
+            ) from error
+
+
+def _checked(
+    stored: "np.lib.npyio.NpzFile", name: str, expected: npt.NDArray[Any]
+) -> npt.NDArray[Any]:
+    """Read an array from the archive, whose checksum is then compared, and check its form."""
+    array: npt.NDArray[Any] = stored[name]
+    if array.shape != expected.shape or array.dtype != expected.dtype:
+        raise ValueError(
+            f"{name} is {array.dtype}{array.shape}, not {expected.dtype}{expected.shape}"
+        )
+    return array
 
 
 def _add_gram(z: npt.NDArray[np.float64], into: npt.NDArray[np.float64]) -> None:

@@ -33,6 +33,13 @@ def rpca(**changes):
 
 
 TIMES = {"exact": [50], "random": [100], "features": 20}
+
+
+def sweep(**changes):
+    settings = {"title": "one", "n": [5], "m": [5], "gamma": [1.0]} | changes
+    return {"run": "try", "bounds": {"sweeps": {"one": settings}}}
+
+
 MISTAKES = {
     "unknown key": (valid() | {"sed": 1}, "sed: unknown key; did you mean 'seed'?"),
     "unknown inner key": (valid(fetures=[1]), "rcca.one.fetures: unknown key; did you mean"),
@@ -63,6 +70,10 @@ MISTAKES = {
         rpca(times=TIMES | {"features": 101}),
         "rpca.one.pca.times.random: n = 100 rows are fewer than the 101 landmarks",
     ),
+    "one row": (sweep(n=[1]), "bounds.sweeps.one.n.0: 1 is less than the minimum of 2"),
+    "no features": (sweep(m=[0]), "bounds.sweeps.one.m.0: 0 is less than the minimum of 1"),
+    "gamma": (sweep(gamma=[0]), "bounds.sweeps.one.gamma.0: 0 is less than or equal to"),
+    "kernel width": (sweep(width="wide"), "bounds.sweeps.one.width: 'wide' is not valid"),
     "not a mapping": (["run"], "the file: ['run'] is not of type 'object'"),
     "skip": (valid() | {"skip": ["minst"]}, "skip: unknown dataset 'minst'"),
     "prepare": (valid() | {"prepare": ["minst"]}, "prepare: unknown dataset 'minst'"),
@@ -136,6 +147,9 @@ def keys(schema, prefix=""):
         required = name in schema.get("required", [])
         yield prefix + name, "required" if required else part.get("default")
         yield from keys(part, f"{prefix}{name}.") if "properties" in part else ()
+        by_name = part.get("additionalProperties")
+        if isinstance(by_name, dict) and "properties" in by_name:
+            yield from keys(by_name, f"{prefix}{name}.<name>.")
 
 
 def documented(heading):

@@ -155,7 +155,7 @@ def _repeat_operations(experiment: dict[str, Any]) -> float:
     search, m = experiment["search"], experiment["features"]
     fit = _fit_operations(experiment, m)
     candidates = len(search["decoder"]) * (1 + len(search["encoder"]))
-    return fit * (TABLE_FITS + candidates * search["share"] ** 2)
+    return fit * float(TABLE_FITS + candidates * search["share"] ** 2)
 
 
 def _sweep_operations(experiment: dict[str, Any], axis: str) -> float:

@@ -14,11 +14,11 @@ rule autoencoder_fit:
     benchmark:
         f"{RESULTS}/benchmarks/autoencoder/{{experiment}}/{{part}}.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     threads: config["threads"]
     resources:
-        mem_mb=plan.autoencoder.mem_mb,
-        runtime=plan.autoencoder.minutes,
+        mem_mb=growing(plan.autoencoder.mem_mb),
+        runtime=growing(plan.autoencoder.minutes),
     params:
         experiment=plan.autoencoder.experiment,
         repeats=plan.autoencoder.repeats,
@@ -42,7 +42,7 @@ rule autoencoder_gather:
     benchmark:
         f"{RESULTS}/benchmarks/autoencoder/{{experiment}}.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         dataset=plan.autoencoder.dataset,
         code=code_of("gather.py"),
@@ -89,7 +89,7 @@ rule autoencoder_report:
     benchmark:
         f"{RESULTS}/benchmarks/autoencoder_report.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         published=plan.autoencoder.published(),
         titles=plan.autoencoder.titles(),

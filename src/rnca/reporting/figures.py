@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import matplotlib
+import pandas as pd
 
 from rnca.files import replacing
 from rnca.reporting.tables import MAP_NAMES
@@ -51,13 +52,22 @@ def panels(
     return figure, dict(zip(names, axes, strict=False))
 
 
+def error_bars(axes: Any, rows: pd.DataFrame, x: str, y: str, **look: Any) -> None:
+    """Draw the columns ``<y>_mean`` against ``x``, with ``<y>_sd`` where there is one."""
+    deviation = rows[f"{y}_sd"].fillna(0.0)
+    axes.errorbar(rows[x], rows[f"{y}_mean"], deviation, capsize=2.5, **look)
+
+
 def wrapped(title: str) -> str:
     """Break a title into lines that fit a panel."""
     return "\n".join(textwrap.wrap(title, 44))
 
 
-def legend(figure: Figure, panels: Sequence[Any]) -> None:
-    """Put one legend below all panels, ours first, each label once."""
+def legend(figure: Figure, panels: Sequence[Any], columns: int | None = None) -> None:
+    """Put one legend below all panels, ours first, each label once.
+
+    By default it has one column more than there are panels in a row.
+    """
     found: dict[str, Any] = {}
     for axes in panels:
         handles, labels = axes.get_legend_handles_labels()
@@ -66,7 +76,7 @@ def legend(figure: Figure, panels: Sequence[Any]) -> None:
     labels = ours + [label for label in found if label not in ours]
     if labels:
         handles = [found[label] for label in labels]
-        columns = min(len(panels), _PANELS_A_ROW) + 1
+        columns = columns or min(len(panels), _PANELS_A_ROW) + 1
         figure.legend(handles, labels, loc="outside lower center", ncols=columns)
 
 

@@ -23,6 +23,7 @@ from rnca.cca import RCCA
 from rnca.datasets.prepared import Prepared
 from rnca.exact import centred_kernel, kernel_cca, kernel_pca
 from rnca.features import FeatureMap, FourierFeatures, NystroemFeatures, median_gamma
+from rnca.kcca import KCCA
 from rnca.pca import RPCA
 from rnca.seeding import derived_seed
 
@@ -296,8 +297,9 @@ class _CcaProblem(_Problem):
     def references(self) -> tuple[list[Record], list[Record]]:
         n, columns = len(self.views[0]), min(view.shape[1] for view in self.views)
         linear = RCCA(min(self.k, columns), feature_map="linear", dtype="float64")
-        # With every row a landmark RCCA is kernel CCA, and has variables for new rows too.
-        exact = self._unfitted("nystroem", n, self.comparison.derived("exact"))
+        seed = self.comparison.derived("exact")
+        # `kernel_cca` has no variables for new rows.
+        exact = KCCA(self.k, gamma=self.gammas, reg=self.comparison.reg, random_state=seed)
         merits = [
             {"method": method, "m": m, "repeat": 0, **self._merit(model.fit(*self.views))}
             for method, m, model in (("linear", columns, linear), ("exact", n, exact))
@@ -347,7 +349,7 @@ class _CcaProblem(_Problem):
     def _reg(self, name: str, m: int) -> float:
         return matched_reg(self.comparison.reg, name, m, len(self.views[0]))
 
-    def _merit(self, model: RCCA) -> Record:
+    def _merit(self, model: RCCA | KCCA) -> Record:
         return {"components": model.n_components, "merit": model.score(*self.test)}
 
 

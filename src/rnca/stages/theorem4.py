@@ -1,0 +1,140 @@
+"""Stage bounds, second part: where Theorem 4 fails, and what holds in its place."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from tqdm import tqdm
+
+from rnca.bounds import (
+    cca_errors,
+    squared_correlation_error,
+)
+from rnca.stages.bounds import View, by_features, regularised
+
+# The γ at which K̂ has the error that these features have at γ = 1.
+FEATURES = {"unit": 2.0, "unbiased": 1.0}
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """Normal data with a narrow kernel on x and a wide one on y.
+
+    Kx is then nearly the identity, and Ky nearly constant.
+
+    Attributes
+    ----------
+    columns : int
+    widths : pair of float
+        The s of exp(−s‖x − y‖²) for x and y.
+    n : tuple of int
+    ratios : tuple of float
+        m/n.
+    gamma : tuple of float
+    repeats : int
+    seed : int
+        Of the whole run.
+    """
+
+    columns: int
+    widths: tuple[float, float]
+    n: tuple[int, ...]
+    ratios: tuple[float, ...]
+    gamma: tuple[float, ...]
+    repeats: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Correlations:
+    """Regularised canonical correlations by kernels and by features, with widths by the median.
+
+    Attributes
+    ----------
+    columns, n : int
+    m : tuple of int
+    gamma : tuple of float
+    repeats : int
+    seed : int
+        Of the whole run.
+    """
+
+    columns: int
+    n: int
+    m: tuple[int, ...]
+    gamma: tuple[float, ...]
+    repeats: int
+    seed: int
+
+
+def violations(settings: Counterexample) -> pd.DataFrame:
+    """Compute ‖R̂⁻¹L̂ − R⁻¹L‖ of the counterexample.
+
+    Returns
+    -------
+    DataFrame
+        One row per repeat, n, ``ratio`` m/n, γ and kind of ``features``: ``unbiased`` estimate K
+        by K̂, ``unit`` ones, as in the theorem, K/2 by K̂/2.
+    """
+    cases = [(repeat, n) for repeat in range(settings.repeats) for n in settings.n]
+    records = [
+        {"repeat": repeat, "n": n, **record}
+        for repeat, n in tqdm(cases, desc="counterexample", unit="draw", leave=False)
+        for record in _violations(settings, n, repeat)
+    ]
+    return pd.DataFrame(records)
+
+
+def _violations(settings: Counterexample, n: int, repeat: int) -> Iterator[dict[str, Any]]:
+    ratios = sorted(set(settings.ratios))
+    sizes = [max(1, round(ratio * n)) for ratio in ratios]
+    shape, purpose = (n, settings.columns), ("counterexample", repeat, n)
+    x, y = (
+        View(width, shape, sizes[-1], settings.seed, *purpose, name)
+        for width, name in zip(settings.widths, ("x", "y"), strict=True)
+    )
+    kernels = x.kernel(n), y.kernel(n)
+    nested = (by_features(view.features(n, sizes[-1]), sizes) for view in (x, y))
+    exact = {
+        gamma: regularised(kernels, gamma)
+        for gamma in {g * factor for g in settings.gamma for factor in FEATURES.values()}
+    }
+    for ratio, m, *estimates in zip(ratios, sizes, *nested, strict=True):
+        for features, factor in FEATURES.items():
+            for gamma in settings.gamma:
+                estimate = regularised(estimates, factor * gamma)
+                error = max(cca_errors(exact[factor * gamma], estimate))
+                labels = {"ratio": ratio, "m": m, "gamma": gamma, "features": features}
+                yield labels | {"error": error}
+
+
+def correlation_errors(settings: Correlations) -> pd.DataFrame:
+    """Compute the largest error of a squared regularised canonical correlation.
+
+    Returns
+    -------
+    DataFrame
+        One row per repeat, m and γ, with the larger ‖K‖ of the two views.
+    """
+    records = [
+        {"repeat": repeat, "n": settings.n, **record}
+        for repeat in tqdm(range(settings.repeats), desc="eigenvalues", unit="draw", leave=False)
+        for record in _correlation_errors(settings, repeat)
+    ]
+    return pd.DataFrame(records)
+
+
+def _correlation_errors(settings: Correlations, repeat: int) -> Iterator[dict[str, Any]]:
+    shape, m = (settings.n, settings.columns), max(settings.m)
+    views = [
+        View("median", shape, m, settings.seed, "correlations", repeat, name) for name in ("x", "y")
+    ]
+    x, y = (view.kernel(settings.n) for view in views)
+    norm = max(x.norm(), y.norm())
+    z = [view.features(settings.n, m) for view in views]
+    for m in settings.m:
+        first, second = (2 / m * each[:, :m] @ each[:, :m].T for each in z)
+        for gamma in settings.gamma:
+            error = squared_correlation_error((x.K, y.K), (first, second), gamma)
+            yield {"m": m, "gamma": gamma, "kernel_norm": norm, "error": error}

@@ -1,0 +1,11 @@
+"""Simulate a block of draws at every point of a sweep."""
+
+from job import job
+
+from rnca.provenance import write_csv
+from rnca.stages.bounds import Sweep, simulate
+
+with job(snakemake):
+    norms = simulate(Sweep(**snakemake.params.sweep), range(*snakemake.params.repeats))
+    made_by = {"sweep": snakemake.params.sweep, "repeats": snakemake.params.repeats}
+    write_csv(snakemake.output[0], norms, made_by)
