@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 def command(project, *arguments):
     process = project.start(*arguments)
-    screen, _ = process.communicate(timeout=120)
+    screen, _ = process.communicate(timeout=900)
     return process.returncode, screen
 
 
