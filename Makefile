@@ -1,12 +1,12 @@
 # Every target sets up .venv by itself, once. For example: make run CORES=1 ARGS="--dry-run"; make setup PYTHON=python3.12
 .DEFAULT_GOAL := help
-.PHONY: help setup run paper figure publish test lint bench doctor lock clean
+.PHONY: help setup run paper figure publish test test-slurm lint bench doctor lock clean
 
 python := .venv/bin/python
 launch := $(python) workflow/launch.py $(if $(CORES),--cores $(CORES))
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: ## Set up .venv; the other targets do it by themselves (PYTHON=… names the interpreter)
 	@sh workflow/bootstrap.sh
@@ -25,6 +25,9 @@ publish: setup ## Copy a finished paper run to results/published (ARGS=… for s
 
 test: lint ## Run lint, then the tests (ARGS=… for pytest)
 	@$(python) -m pytest $(ARGS)
+
+test-slurm: setup ## Run the workflow on a one-node SLURM of its own (as root on Debian; installs slurm-wlm and munge)
+	@$(python) -m pytest -m slurm tests/slurm $(ARGS)
 
 lint: setup ## Check style, types and format
 	@$(python) -m ruff check .
@@ -45,7 +48,7 @@ lock: ## Pin the dependencies of pyproject.toml in requirements.lock (ARGS=--upg
 	@.venv.uv/bin/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
 	| .venv.uv/bin/python -m uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
 		--generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" \
-		--extra workflow --extra dev pyproject.toml - --output-file requirements.lock $(ARGS)
+		--extra workflow --extra slurm --extra dev pyproject.toml - --output-file requirements.lock $(ARGS)
 	@rm -r .venv.uv
 
 clean: ## Remove .venv and the tools' caches; results and data stay

@@ -15,7 +15,11 @@ include: "workflow/rules/data.smk"
 include: "workflow/rules/rpca.smk"
 include: "workflow/rules/bounds.smk"
 include: "workflow/rules/rcca.smk"
+include: "workflow/rules/lupi.smk"
+include: "workflow/rules/baselines.smk"
+include: "workflow/rules/autoencoder.smk"
 include: "workflow/rules/maps.smk"
+include: "workflow/rules/extensions.smk"
 include: "workflow/rules/report.smk"
 
 
@@ -26,6 +30,7 @@ wildcard_constraints:
     repeat=r"\d+",
     shard=r"\d+",
     m=r"\d+",
+    part=r"all|repeat-\d+|sweep-[dm]",
     sweep="[a-z0-9-]+",
     block=r"\d+",
 

@@ -12,6 +12,7 @@ from rnca import (
     LinearFeatures,
     NystroemFeatures,
     QuasiMonteCarloFeatures,
+    RSpectralClustering,
     median_gamma,
 )
 
@@ -44,6 +45,7 @@ SINGLE = [
     RPCA(2, n_features=5),
     RPCA(2, feature_map="nystroem", n_features=5),
     RPCA(2, feature_map="linear"),
+    RSpectralClustering(2, n_features=5),
 ]
 
 

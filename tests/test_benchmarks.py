@@ -110,3 +110,58 @@ def test_peer_that_is_not_installed_is_left_out_with_the_reason(halves):
     absent = replace(peers.cca_peers(settings)[0], module="no_such_package")
     (row,) = peers.compare(settings, Data(*halves, "digits"), absent)
     assert "No module named 'no_such_package'" in row["skipped"]
+
+
+@pytest.mark.usefixtures("modules")
+def test_cost_model_recovers_the_rates_its_measurements_were_made_with():
+    from cost_model import PHASES, Measured, Model
+    from sizing import FULL
+
+    rates = {"pass": [3e-11, 1e-10], "write": [1e-8], "merge": [2e-8], "solve": [2e-10, 5e-7]}
+    truth = Model(rates, columns=392)
+    measured = [
+        Measured(phase, n, m, truth.seconds(phase, n, m), 0)
+        for phase in PHASES
+        for n, m in FULL.fitted
+    ]
+    found = Model.fitted_to(measured, columns=392)
+    for phase in PHASES:
+        np.testing.assert_allclose(found.rates[phase], rates[phase], rtol=1e-6)
+
+
+@pytest.mark.usefixtures("modules")
+def test_sizing_measures_every_phase_of_a_shard(halves, tmp_path):
+    from cost_model import PHASES
+    from large import LargeFile
+    from sizing import measure
+
+    large = LargeFile(*(half.astype(np.float32) for half in halves), 3000, tmp_path)
+    rows = measure(large.directory, 3000, 40)
+    assert tuple(row.phase for row in rows) == PHASES
+    assert all(row.cpu_seconds > 0 and row.peak_bytes > 0 for row in rows)
+
+
+@pytest.mark.usefixtures("modules")
+def test_sizing_page_keeps_its_text_and_takes_new_tables(tmp_path, monkeypatch):
+    import sizing
+
+    page = tmp_path / "sizing.md"
+    page.write_text(sizing.PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.setattr(sizing, "PAGE", page)
+    before, after = page.read_text(encoding="utf-8").split(sizing.MARKS[0])[0], "## Once for real"
+    sizing.replace_in_page("new tables")
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith(f"{before}{sizing.MARKS[0]}\nnew tables\n{sizing.MARKS[1]}")
+    assert after in text
+
+
+@pytest.mark.usefixtures("modules")
+def test_sharded_benchmark_writes_views_that_share_something(tmp_path):
+    import sharded
+    from rnca import RCCA
+
+    sharded.write_views(tmp_path, 3000)
+    x, y = (np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "xy")
+    assert x.shape == y.shape == (3000, sharded.COLUMNS)
+    fitted = RCCA(1, n_features=30, reg=1e-3, random_state=0).fit(x[:2000], y[:2000])
+    assert fitted.score(x[2000:], y[2000:]) > 0.5

@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rnca import (
     RCCA,
+    RLDA,
     RPCA,
     FastfoodFeatures,
     FourierFeatures,
@@ -22,10 +23,13 @@ from rnca import (
     NystroemFeatures,
     OrthogonalFeatures,
     QuasiMonteCarloFeatures,
+    RandomizedAutoencoder,
+    RSpectralClustering,
 )
+from rnca.features import JointFeatures
 
 
-# RPCA in float64: rows one by one agree with all at once to 1e-7, beyond float32's digits.
+# Estimators in float64: rows one by one agree with all at once to 1e-7, beyond float32's digits.
 @parametrize_with_checks(
     [
         FourierFeatures(5, random_state=0),
@@ -35,9 +39,20 @@ from rnca import (
         NystroemFeatures(3, random_state=0),
         NystroemFeatures(3, whiten=True, random_state=0),
         LinearFeatures(),
+        JointFeatures([LinearFeatures(), FourierFeatures(3)], random_state=0),
         RPCA(1, n_features=5, random_state=0, dtype="float64"),
         RPCA(1, feature_map="linear", dtype="float64"),
         RPCA(1, feature_map=NystroemFeatures(2, random_state=0), dtype="float64"),
+        RSpectralClustering(2, n_init=1, random_state=0, dtype="float64"),
+        RSpectralClustering(
+            2, feature_map="fourier", n_features=50, n_init=1, random_state=0, dtype="float64"
+        ),
+        RLDA(n_features=20, reg=1e-4, random_state=0, dtype="float64"),
+        RLDA(feature_map="linear", dtype="float64"),
+        RandomizedAutoencoder(
+            1, n_features=5, n_decoder_features=5, reg=1e-3, random_state=0, dtype="float64"
+        ),
+        RandomizedAutoencoder(1, feature_map="linear", reg=1e-6, dtype="float64"),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

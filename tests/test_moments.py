@@ -193,6 +193,33 @@ def test_a_failed_save_keeps_the_old_file(z, saved, monkeypatch):
     assert [path.name for path in saved.parent.iterdir()] == [saved.name]
 
 
+def test_a_merged_file_is_as_good_as_merged_moments(z, saved):
+    whole = Moments(4, 3, features="abc").update(*(2 * view for view in z))
+    expected = Moments(4, 3, features="abc").merge(whole).merge(Moments.load(saved))
+    merged = Moments(4, 3, features="abc").merge(whole).merge_file(saved)
+    assert merged.n == expected.n == 1000
+    for which in ("xx", "yy", "xy"):
+        assert_array_equal(merged.covariance(which), expected.covariance(which))
+
+
+def test_a_file_is_checked_for_damage_features_and_rows(saved):
+    Moments.check_file(saved, features="abc", n=500)
+    with pytest.raises(ValueError, match="holds 500 rows, not 400"):
+        Moments.check_file(saved, n=400)
+    with pytest.raises(ValueError, match="computed with other features"):
+        Moments.check_file(saved, features="xyz")
+    damaged = bytearray(saved.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    saved.write_bytes(damaged)
+    with pytest.raises(ValueError, match="not a complete file of moments"):
+        Moments.check_file(saved)
+
+
+def test_a_file_of_other_features_is_not_merged(saved):
+    with pytest.raises(ValueError, match="cannot merge moments of other features"):
+        Moments(4, 3, features="xyz").merge_file(saved)
+
+
 def test_a_file_of_other_features_is_refused(saved):
     with pytest.raises(ValueError, match=r"moments.npz: computed with other features .*abc.*xyz"):
         Moments.load(saved, features="xyz")
@@ -263,3 +290,23 @@ def test_a_file_of_other_shapes_or_format_is_refused(saved, name, array, words):
 def test_a_missing_file_is_reported_as_missing(tmp_path):
     with pytest.raises(FileNotFoundError):
         Moments.load(tmp_path / "none.npz")
+
+
+def test_targets_leave_their_own_covariance_out(z, tmp_path):
+    halves = [
+        Moments(4, 3, targets=True).update(zx, zy)
+        for zx, zy in zip(np.split(z[0], [200]), np.split(z[1], [200]), strict=True)
+    ]
+    halves[1].save(tmp_path / "half.npz")
+    moments = halves[0].merge(Moments.load(tmp_path / "half.npz"))
+    whole = Moments(4, 3).update(*z)
+    for which in ("xx", "xy"):
+        assert_allclose(moments.covariance(which), whole.covariance(which), rtol=1e-12)
+    assert_allclose(moments.mean("y"), whole.mean("y"), rtol=1e-12)
+    assert moments.yy.size == 0
+    with pytest.raises(ValueError, match="do not hold the targets' own covariance yy"):
+        moments.covariance("yy")
+    with pytest.raises(ValueError, match="targets=False into moments with targets=True"):
+        moments.merge(whole)
+    with pytest.raises(ValueError, match="targets are a second view"):
+        Moments(4, targets=True)

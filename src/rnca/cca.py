@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, product
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +13,7 @@ from rnca.features import FeatureMap
 from rnca.mapping import FeatureMapping, check_count, pair
 from rnca.moments import Moments
 from rnca.rows import View, check_at_least_two_rows, check_pair, rechunk
+from rnca.spectral import column_signs
 from rnca.whitening import Matrix, Whitened, whitened_error
 
 _ROUNDING = 1e-6
@@ -264,19 +264,7 @@ instance, or a pair, default="fourier"
         projected_y = self._projected_chunks(y, self.map_y_, self.mean_y_, self.G_)
         for zx, zy in zip(projected_x, projected_y, strict=True):
             moments.update(zx, zy)
-        covariance = moments.covariance("xy").diagonal()
-        variances = [moments.covariance(view * 2).diagonal() for view in "xy"]
-        varies = [
-            variance > _CONSTANT**2 * (1 + moments.mean(view) ** 2)
-            for variance, view in zip(variances, "xy", strict=True)
-        ]
-        correlations: npt.NDArray[np.float64] = np.divide(
-            covariance,
-            np.sqrt(np.abs(variances[0] * variances[1])),
-            out=np.zeros(len(covariance)),
-            where=varies[0] & varies[1],
-        )
-        return correlations
+        return paired_correlations(moments)
 
     def score(self, X: Any, Y: Any) -> float:
         """Sum over components of the absolute correlation on the given rows.
@@ -304,7 +292,7 @@ instance, or a pair, default="fourier"
                 f"{whitened.x.pivots[:m_x].min():.1e} and {whitened.y.pivots[:m_y].min():.1e}). "
                 'Raise reg, use fewer features, or dtype="float64".'
             )
-        signs = np.sign(F[np.abs(F).argmax(axis=0), np.arange(k)])
+        signs = column_signs(F)
         self.correlations_, self.F_, self.G_ = correlations, F * signs, G * signs
         self.training_correlations_ = _training_correlations(self, *whitened.regs)
         self.mean_x_, self.mean_y_ = moments.mean("x")[:m_x], moments.mean("y")[:m_y]
@@ -326,13 +314,6 @@ instance, or a pair, default="fourier"
             self._whitened = None  # frees D before the next one is made
             self._whitened = Whitened(self.moments_, reg_x, reg_y)
         return self._whitened
-
-    def _regs(self, reg: Any) -> tuple[float, float]:
-        reg_x, reg_y = pair(reg, "reg")
-        for value in (reg_x, reg_y):
-            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-                raise ValueError(f"reg={value!r}: the regulariser must be a finite number >= 0.")
-        return float(reg_x), float(reg_y)
 
     def _check_sizes(self, size: Any) -> tuple[int, int]:
         sizes = pair(size, "sizes")
@@ -371,6 +352,29 @@ instance, or a pair, default="fourier"
     @property
     def _n_features_out(self) -> int:
         return int(self.F_.shape[1])
+
+
+def paired_correlations(moments: Moments) -> npt.NDArray[np.float64]:
+    """Correlation of each feature of the first view with its counterpart in the second.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Signed; 0 where either is constant.
+    """
+    covariance = moments.covariance("xy").diagonal()
+    variances = [moments.covariance(view * 2).diagonal() for view in "xy"]
+    varies = [
+        variance > _CONSTANT**2 * (1 + moments.mean(view) ** 2)
+        for variance, view in zip(variances, "xy", strict=True)
+    ]
+    correlations: npt.NDArray[np.float64] = np.divide(
+        covariance,
+        np.sqrt(np.abs(variances[0] * variances[1])),
+        out=np.zeros(len(covariance)),
+        where=varies[0] & varies[1],
+    )
+    return correlations
 
 
 def _training_correlations(model: RCCA, reg_x: float, reg_y: float) -> npt.NDArray[np.float64]:

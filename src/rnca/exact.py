@@ -1,13 +1,14 @@
-"""Exact centred kernel PCA and kernel CCA: references for a few thousand rows."""
+"""Exact kernel PCA, kernel CCA and spectral clustering: references for a few thousand rows."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
+from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import rbf_kernel
 
-from rnca.mapping import pair
+from rnca.mapping import check_count, pair
 from rnca.rows import View, check_at_least_two_rows, check_pair
 from rnca.spectral import leading_eigh
 
@@ -45,8 +46,8 @@ class KernelCCA(NamedTuple):
     y_variables: Matrix
 
 
-def centred_kernel(X: Any, gamma: float) -> Matrix:
-    """Gaussian kernel matrix exp(-gamma ‖x − y‖²) of the rows, centred in feature space."""
+def gaussian_kernel(X: Any, gamma: float) -> Matrix:
+    """Gaussian kernel matrix exp(-gamma ‖x − y‖²) of the rows."""
     view = View(X)
     check_at_least_two_rows(len(view), "X")
     if not 0 < gamma < np.inf:
@@ -55,6 +56,12 @@ def centred_kernel(X: Any, gamma: float) -> Matrix:
             "number > 0; rnca.median_gamma(X) gives one."
         )
     K: Matrix = rbf_kernel(view.read(0, len(view)).astype(np.float64), gamma=gamma)
+    return K
+
+
+def centred_kernel(X: Any, gamma: float) -> Matrix:
+    """Gaussian kernel matrix exp(-gamma ‖x − y‖²) of the rows, centred in feature space."""
+    K = gaussian_kernel(X, gamma)
     K -= K.mean(axis=0)
     K -= K.mean(axis=1, keepdims=True)
     return K
@@ -120,6 +127,55 @@ def kernel_cca(X: Any, Y: Any, n_components: int, *, gamma: Any, reg: Any) -> Ke
         root * bases[0] @ P[:, :n_components],
         root * bases[1] @ Qt[:n_components].T,
     )
+
+
+def spectral_clustering(
+    X: Any,
+    n_clusters: int,
+    *,
+    gamma: float,
+    normalise: bool = True,
+    n_init: int = 10,
+    random_state: Any = None,
+) -> npt.NDArray[np.int32]:
+    """Exact spectral clustering with the Gaussian kernel.
+
+    k-means on the row-normalised leading eigenvectors of D^-½ K D^-½ (Ng, Jordan and Weiss).
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+    n_clusters : int
+        At most n.
+    gamma : float
+        Kernel width.
+    normalise : bool, default=True
+        Whether the kernel matrix K is divided by its row sums D.
+    n_init : int, default=10
+        Runs of k-means, of which the best is kept.
+    random_state : int, numpy RandomState or None
+        Of k-means.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Cluster of each row.
+    """
+    check_count(n_clusters, "n_clusters")
+    K = gaussian_kernel(X, gamma)
+    n = len(K)
+    if n_clusters > n:
+        raise ValueError(f"n_clusters={n_clusters}: {n} rows make at most {n} clusters.")
+    if normalise:
+        roots = np.sqrt(K.sum(axis=0))
+        K /= roots
+        K /= roots[:, None]
+    _, vectors = scipy.linalg.eigh(K, subset_by_index=(n - n_clusters, n - 1), overwrite_a=True)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    labels: npt.NDArray[np.int32] = KMeans(
+        n_clusters, n_init=n_init, random_state=random_state
+    ).fit_predict(vectors)
+    return labels
 
 
 def regularised_basis(K: Matrix, reg: float) -> Matrix:

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -30,6 +31,13 @@ def check_count(value: Any, name: str) -> None:
     """Refuse anything but an integer of at least 1."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name}={value!r}: give an integer >= 1.")
+
+
+def check_reg(value: Any) -> float:
+    """Return a regulariser as a float; refuse anything but a finite number of at least 0."""
+    if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+        raise ValueError(f"reg={value!r}: the regulariser must be a finite number >= 0.")
+    return float(value)
 
 
 CERTIFIED = 1e-5
@@ -72,6 +80,11 @@ class FeatureMapping:
     def _maps(self) -> list[FeatureMap]:
         """The fitted maps, one per view."""
 
+    @property
+    def _n_wanted(self) -> int:
+        """How many eigenpairs or canonical variables a solution has."""
+        return self.n_components
+
     def _chunk_size(self) -> int:
         check_count(self.chunk_size, "chunk_size")
         return int(self.chunk_size)
@@ -81,6 +94,11 @@ class FeatureMapping:
             raise ValueError(f'dtype={self.dtype!r}: features are "float32" or "float64".')
         dtype: np.dtype[Any] = np.dtype(self.dtype)
         return dtype
+
+    def _regs(self, reg: Any) -> tuple[float, float]:
+        """Check the regularisers of the two views."""
+        reg_x, reg_y = pair(reg, "reg")
+        return check_reg(reg_x), check_reg(reg_y)
 
     def _fitted_maps(self, *views: View) -> list[FeatureMap]:
         """One fitted map per view; the second view's draw does not depend on the first's."""
@@ -174,7 +192,7 @@ class FeatureMapping:
             or n < 2 * _PILOT_ROWS
         ):
             return False
-        size = min(m, max(_PILOT_FEATURES, 4 * self.n_components))
+        size = min(m, max(_PILOT_FEATURES, 4 * self._n_wanted))
         pilot = clone(self).set_params(verbose=False)
         pilot._adopt([fitted.prefix(size) for fitted in self._maps])
         pilot._fit_certified(views, _PILOT_ROWS)

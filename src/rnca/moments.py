@@ -2,7 +2,9 @@
 
 import os
 import zipfile
-from typing import Any, BinaryIO, Self
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +20,9 @@ _PROBES = 8
 class Moments:
     """Count, means and second moments of features, accumulated in float64.
 
-    Memory is 8·(m_x² + m_y² + m_x·m_y) bytes whatever the number of rows. The sums are taken about
-    the mean of the first rows seen, so that features with a large mean lose no digits.
+    Memory is 8·(m_x² + m_y² + m_x·m_y) bytes whatever the number of rows, less 8·m_y² with
+    ``targets``. The sums are taken about the mean of the first rows seen, so that features with a
+    large mean lose no digits.
 
     Parameters
     ----------
@@ -29,6 +32,9 @@ class Moments:
         Number of features of the second view; None for one view.
     features : str, default=""
         Fingerprint of the feature maps; moments of different fingerprints do not merge.
+    targets : bool, default=False
+        The second view is to be regressed on the first, for which its own second moments, often
+        the larger part of the work, are not needed: ``yy`` is then empty.
 
     Attributes
     ----------
@@ -51,11 +57,15 @@ class Moments:
     True
     """
 
-    def __init__(self, m_x: int, m_y: int | None = None, *, features: str = "") -> None:
+    def __init__(
+        self, m_x: int, m_y: int | None = None, *, features: str = "", targets: bool = False
+    ) -> None:
         for name, m in (("m_x", m_x), ("m_y", m_y)):
             if m is not None and m < 1:
                 raise ValueError(f"{name}={m}: the number of features must be >= 1.")
-        self.m_x, self.m_y, self.features = m_x, m_y, features
+        if targets and m_y is None:
+            raise ValueError("targets=True: targets are a second view. Give m_y as well.")
+        self.m_x, self.m_y, self.features, self.targets = m_x, m_y, features, targets
         self.n = 0
         # Names the factorisation that the strict upper triangles hold, if any.
         self.tenant: object | None = None
@@ -63,7 +73,8 @@ class Moments:
         self.xx = np.zeros((m_x, m_x))
         self.shift_x, self.sum_x = np.zeros(m_x), np.zeros(m_x)
         if m_y is not None:
-            self.yy, self.xy = np.zeros((m_y, m_y)), np.zeros((m_x, m_y))
+            self.yy = np.zeros((0, 0) if targets else (m_y, m_y))
+            self.xy = np.zeros((m_x, m_y))
             self.shift_y, self.sum_y = np.zeros(m_y), np.zeros(m_y)
 
     @property
@@ -94,11 +105,12 @@ class Moments:
         self.add_sums(len(zx), *(part.sum(axis=0) for part in z))
         _add_gram(z[0], self.xx)
         if zy is not None:
-            _add_gram(z[1], self.yy)
             _add_product(z[0], z[1], self.xy)
+            if not self.targets:
+                _add_gram(z[1], self.yy)
         return self
 
-    def merge(self, other: "Moments") -> Self:
+    def merge(self, other: "Moments | _InFile") -> Self:
         """Add the rows another `Moments` has seen; ``other`` is left as it is.
 
         Merge shards in one fixed order: sums of floats depend on it in their last bits.
@@ -117,8 +129,9 @@ class Moments:
         _add_shifted(self.xx, other.sum_x, delta_x, other.sum_x, delta_x, other.n)
         if self.two_views:
             delta_y = other.shift_y - self.shift_y
-            self.yy += other.yy
-            _add_shifted(self.yy, other.sum_y, delta_y, other.sum_y, delta_y, other.n)
+            if not self.targets:
+                self.yy += other.yy
+                _add_shifted(self.yy, other.sum_y, delta_y, other.sum_y, delta_y, other.n)
             self.xy += other.xy
             _add_shifted(self.xy, other.sum_x, delta_x, other.sum_y, delta_y, other.n)
             self.sum_y += other.sum_y + other.n * delta_y
@@ -146,6 +159,7 @@ class Moments:
 
     def times(self, vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Multiply the joint second moments [[xx, xy], [xyᵀ, yy]] by vectors."""
+        self._check_holds("yy")
         parts = np.split(np.asfortranarray(vectors), [self.m_x])
         # Upper of C order is lower of Fortran order, and the other way round.
         product: npt.NDArray[np.float64] = blas.dsymm(1.0, self.xx.T, parts[0], lower=0)
@@ -203,6 +217,7 @@ class Moments:
         Of ``"xx"`` and ``"yy"`` the columns beyond ``stop`` mirror the lower triangle.
         """
         self._check_rows()
+        self._check_holds(which)
         moment: npt.NDArray[np.float64] = getattr(self, which)
         total_x, total_y = (self._first_moments(view)[1] for view in which)
         rows: npt.NDArray[np.float64] = moment[start:stop].copy()
@@ -218,6 +233,8 @@ class Moments:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to an npz file, under a temporary name until it is complete."""
         arrays = {name: getattr(self, name) for name in self._array_names()}
+        if self.targets:
+            arrays["targets"] = np.array(True)
         header = np.array([_FORMAT, self.n, self.m_x, self.m_y or 0], dtype=np.int64)
         with replacing(path) as partial, partial.open("wb") as file:
             np.savez(file, header=header, features=np.array(self.features), **arrays)
@@ -238,51 +255,76 @@ class Moments:
             If the file is cut short or damaged, is not of this format, or belongs to other
             features.
         """
-        with open(path, "rb") as file:
-            try:
-                moments = cls._from_arrays(_read_archive(file))
-            # RuntimeError: what zipfile makes of damaged flags (encryption, unknown methods).
-            except (
-                zipfile.BadZipFile,
-                KeyError,
-                EOFError,
-                OSError,
-                ValueError,
-                RuntimeError,
-            ) as error:
-                raise ValueError(
-                    f"{path}: not a complete file of moments ({error}). Delete it and compute it "
-                    "again."
-                ) from error
-        if features is not None and moments.features != features:
-            raise ValueError(
-                f"{path}: computed with other features (fingerprint {moments.features[:12]}…, "
-                f"expected {features[:12]}…). Delete it and compute it again."
-            )
+        with _opened(path) as stored:
+            moments = cls._from_header(stored)
+            for name in moments._array_names():
+                setattr(moments, name, _checked(stored, name, getattr(moments, name)))
+        moments._check_features(path, features)
         return moments
 
     @classmethod
-    def _from_arrays(cls, stored: dict[str, npt.NDArray[Any]]) -> Self:
+    def check_file(
+        cls, path: str | os.PathLike[str], *, features: str | None = None, n: int | None = None
+    ) -> None:
+        """Read a file written by `save` from end to end, holding one array at a time.
+
+        Parameters
+        ----------
+        path : path
+        features : str, optional
+            Fingerprint that the file must carry.
+        n : int, optional
+            Rows it must have seen.
+
+        Raises
+        ------
+        ValueError
+            As `load` does; also if the file holds another number of rows.
+        """
+        with _opened(path) as stored:
+            moments = cls._from_header(stored)
+            for name in moments._array_names():
+                _checked(stored, name, getattr(moments, name))
+        moments._check_features(path, features)
+        if n is not None and moments.n != n:
+            raise ValueError(
+                f"{path}: holds {moments.n} rows, not {n}. Delete it and compute it again."
+            )
+
+    def merge_file(self, path: str | os.PathLike[str]) -> Self:
+        """Merge a file written by `save`, holding one of its arrays at a time.
+
+        `merge` of what `load` returns would hold two sets of moments. If this fails, what is here
+        is of no use any more: `check_file` beforehand what may be damaged.
+        """
+        with _opened(path) as stored:
+            return self.merge(_InFile(stored, self._from_header(stored)))
+
+    @classmethod
+    def _from_header(cls, stored: "np.lib.npyio.NpzFile") -> Self:
+        """Make moments as the file says they are, before its arrays are read."""
         version, n, m_x, m_y = (int(entry) for entry in stored["header"])
         if version != _FORMAT:
             raise ValueError(f"format {version}, this version reads {_FORMAT}")
-        moments = cls(m_x, m_y or None, features=str(stored["features"]))
+        targets = "targets" in stored
+        moments = cls(m_x, m_y or None, features=str(stored["features"]), targets=targets)
         moments.n = n
         if "error" in stored:
             moments.error = np.empty((m_x + m_y, _PROBES))
-        for name in moments._array_names():
-            array, expected = stored[name], getattr(moments, name)
-            if array.shape != expected.shape or array.dtype != expected.dtype:
-                raise ValueError(
-                    f"{name} is {array.dtype}{array.shape}, not {expected.dtype}{expected.shape}"
-                )
-            setattr(moments, name, array)
         return moments
+
+    def _check_features(self, path: str | os.PathLike[str], features: str | None) -> None:
+        if features is not None and self.features != features:
+            raise ValueError(
+                f"{path}: computed with other features (fingerprint {self.features[:12]}…, "
+                f"expected {features[:12]}…). Delete it and compute it again."
+            )
 
     def _array_names(self) -> tuple[str, ...]:
         one = ("xx", "shift_x", "sum_x")
-        two = ("yy", "xy", "shift_y", "sum_y") if self.two_views else ()
-        return (*one, *two, *(("error",) if self.error is not None else ()))
+        two = ("xy", "shift_y", "sum_y") if self.two_views else ()
+        own = ("yy",) if self.two_views and not self.targets else ()
+        return (*one, *own, *two, *(("error",) if self.error is not None else ()))
 
     def _first_moments(self, view: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         return getattr(self, f"shift_{view}"), getattr(self, f"sum_{view}")
@@ -290,6 +332,13 @@ class Moments:
     def _check_rows(self) -> None:
         if self.n < 2:
             raise ValueError(f"moments of {self.n} rows: at least 2 rows are needed.")
+
+    def _check_holds(self, which: str) -> None:
+        if which == "yy" and self.targets:
+            raise ValueError(
+                "moments with targets=True do not hold the targets' own covariance yy. "
+                "Accumulate with targets=False to have it."
+            )
 
     def _check_update(self, zx: FloatArray, zy: FloatArray | None) -> None:
         if (zy is None) == self.two_views:
@@ -301,11 +350,16 @@ class Moments:
             if z is not None and (z.ndim != 2 or z.shape[1] != m or len(z) != len(zx)):
                 raise ValueError(f"{name} has shape {z.shape}, expected ({len(zx)}, {m}).")
 
-    def _check_merge(self, other: "Moments") -> None:
+    def _check_merge(self, other: "Moments | _InFile") -> None:
         if (other.m_x, other.m_y) != (self.m_x, self.m_y):
             raise ValueError(
                 f"cannot merge moments of sizes ({other.m_x}, {other.m_y}) into "
                 f"({self.m_x}, {self.m_y})."
+            )
+        if other.targets != self.targets:
+            raise ValueError(
+                f"cannot merge moments with targets={other.targets} into moments with "
+                f"targets={self.targets}."
             )
         if other.features != self.features:
             raise ValueError(
@@ -314,11 +368,52 @@ class Moments:
             )
 
 
-def _read_archive(file: BinaryIO) -> dict[str, npt.NDArray[Any]]:
-    stored = np.load(file, allow_pickle=False)
-    if not isinstance(stored, np.lib.npyio.NpzFile):
-        raise ValueError("a single array, not an archive of them")
-    return {name: stored[name] for name in stored.files}
+class _InFile:
+    """Moments whose arrays are read from a file each time they are asked for, and not kept."""
+
+    def __init__(self, stored: "np.lib.npyio.NpzFile", header: Moments) -> None:
+        self._stored, self._header = stored, header
+
+    def __getattr__(self, name: str) -> Any:
+        expected = getattr(self._header, name)
+        if name not in self._header._array_names():
+            return expected
+        return _checked(self._stored, name, expected)
+
+
+@contextmanager
+def _opened(path: str | os.PathLike[str]) -> "Iterator[np.lib.npyio.NpzFile]":
+    """Open a file of moments; what is found wrong with it is a ValueError with the remedy."""
+    with open(path, "rb") as file:
+        try:
+            stored = np.load(file, allow_pickle=False)
+            if not isinstance(stored, np.lib.npyio.NpzFile):
+                raise ValueError("a single array, not an archive of them")
+            yield stored
+        # RuntimeError: what zipfile makes of damaged flags (encryption, unknown methods).
+        except (
+            zipfile.BadZipFile,
+            KeyError,
+            EOFError,
+            OSError,
+            ValueError,
+            RuntimeError,
+        ) as error:
+            raise ValueError(
+                f"{path}: not a complete file of moments ({error}). Delete it and compute it again."
+            ) from error
+
+
+def _checked(
+    stored: "np.lib.npyio.NpzFile", name: str, expected: npt.NDArray[Any]
+) -> npt.NDArray[Any]:
+    """Read an array from the archive, whose checksum is then compared, and check its form."""
+    array: npt.NDArray[Any] = stored[name]
+    if array.shape != expected.shape or array.dtype != expected.dtype:
+        raise ValueError(
+            f"{name} is {array.dtype}{array.shape}, not {expected.dtype}{expected.shape}"
+        )
+    return array
 
 
 def _add_gram(z: npt.NDArray[np.float64], into: npt.NDArray[np.float64]) -> None:

@@ -12,7 +12,7 @@ from rnca.features import FeatureMap
 from rnca.mapping import CERTIFIED, FeatureMapping, Matrix, check_count
 from rnca.moments import Moments
 from rnca.rows import FloatArray, View, check_at_least_two_rows, rechunk
-from rnca.spectral import leading_eigh
+from rnca.spectral import column_signs, leading_eigh
 
 
 class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -206,8 +206,7 @@ instance, default="fourier"
             )
         covariance = moments.covariance("xx", m)
         values, vectors = leading_eigh(covariance, k)
-        signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(k)])
-        self.components_ = (vectors * signs).T
+        self.components_ = (vectors * column_signs(vectors)).T
         self.explained_variance_ = np.maximum(values, 0.0)
         total = covariance.trace()
         # Constant data leave nothing but rounding, of which there are no shares.

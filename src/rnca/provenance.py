@@ -15,9 +15,10 @@ from typing import Any
 import pandas as pd
 from threadpoolctl import threadpool_info
 
+from rnca import __version__
 from rnca.files import replacing
 
-_PACKAGES = ("rnca", "numpy", "scipy", "scikit-learn", "pandas")
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas")
 
 
 def write_csv(
@@ -45,7 +46,7 @@ def environment() -> dict[str, Any]:
     """Record versions, BLAS, machine and commit."""
     return {
         "python": platform.python_version(),
-        "packages": {name: version(name) for name in _PACKAGES},
+        "packages": {"rnca": __version__, **{name: version(name) for name in _PACKAGES}},
         "blas": sorted(
             {
                 f"{pool['internal_api']} {pool['version']}"

@@ -84,6 +84,12 @@ def leading_svd(D: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
     return Q @ left, values, V @ right.T
 
 
+def column_signs(vectors: Matrix) -> Matrix:
+    """Signs that make the largest entry of each column positive, so that no run flips them."""
+    signs: Matrix = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])])
+    return signs
+
+
 def _largest_entry(A: Matrix) -> float:
     """Largest absolute value, or 1 for a zero matrix: divided by it, no square leaves the range."""
     return float(max(A.max(), -A.min())) or 1.0

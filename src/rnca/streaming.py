@@ -224,7 +224,9 @@ class _Sums:
         z = [buffer[:rows] for buffer in self.slots[slot]]
         pairs = [(z[0], z[0], self.moments.xx)]
         if len(z) == 2:
-            pairs += [(z[1], z[1], self.moments.yy), (z[0], z[1], self.moments.xy)]
+            pairs.append((z[0], z[1], self.moments.xy))
+            if not self.moments.targets:
+                pairs.append((z[1], z[1], self.moments.yy))
         return [
             partial(self._add_tile, a[:, i], b[:, j], into[i, j])
             for a, b, into in pairs

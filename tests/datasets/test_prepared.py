@@ -63,6 +63,10 @@ def _other_type(toy):
     np.save(toy / "x.npy", np.ones((6, 3), dtype=np.int64))
 
 
+def _by_columns(toy):
+    np.save(toy / "x.npy", np.asfortranarray(np.load(toy / "x.npy")))
+
+
 def _other_format(toy):
     meta = json.loads((toy / "meta.json").read_text())
     (toy / "meta.json").write_text(json.dumps({**meta, "format": 99}))
@@ -73,6 +77,7 @@ DAMAGE = {
     "one bit": (_flip, "x.npy: its content does not match"),
     "garbled": (_garble, "x.npy: cannot be read"),
     "other type": (_other_type, "x.npy: shape .* but meta.json says"),
+    "by columns": (_by_columns, "x.npy: its content does not match"),
     "array gone": (lambda toy: (toy / "y.npy").unlink(), "y.npy: missing"),
     "meta gone": (lambda toy: (toy / "meta.json").unlink(), "meta.json: not found"),
     "meta cut": (lambda toy: (toy / "meta.json").write_text("{"), "meta.json: not valid JSON"),

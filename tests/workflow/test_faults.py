@@ -195,7 +195,7 @@ def test_doctor_says_whether_each_dataset_can_be_had(project, mirror):
     said = doctor(rcca={"own": own}, checksums=checksums, threads=10**4)
     assert said["xrmb-full"] == "in the mirror"
     assert re.fullmatch(
-        r"29924\.7 GiB of memory at most \(1 at once\), but one takes more than the \S+ GiB there "
+        r"29925\.0 GiB of memory at most \(1 at once\), but one takes more than the \S+ GiB there "
         r"are: lower `features`",
         said["Fits"],
     )

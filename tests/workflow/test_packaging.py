@@ -33,7 +33,7 @@ def pins() -> list[tuple[str, str]]:
     return re.findall(r"^([A-Za-z0-9._-]+)==([^\s;]+)", LOCK, flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize("requirement", direct("workflow", "dev"), ids=str)
+@pytest.mark.parametrize("requirement", direct("workflow", "slurm", "dev"), ids=str)
 def test_lock_satisfies_every_direct_dependency(requirement):
     versions = [v for name, v in pins() if name == canonicalize_name(requirement.name)]
     assert versions, f"{requirement} is not in requirements.lock: call `make lock`"
@@ -107,11 +107,34 @@ def test_version_is_the_same_everywhere():
     assert rnca.__version__ == PROJECT["project"]["version"] == citation["version"]
 
 
+def conda_packages(path: str) -> list[str | dict[str, list[str]]]:
+    return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))["dependencies"]
+
+
+def conda_name(requirement: Requirement) -> str:
+    return CONDA_NAMES.get(requirement.name, requirement.name) + str(requirement.specifier)
+
+
+PYTHON = f"python{PROJECT['project']['requires-python']}"
+
+
 def test_conda_environment_holds_the_direct_dependencies():
-    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
-    *packages, pip = environment["dependencies"]
-    expected = {f"python{PROJECT['project']['requires-python']}", "pip"} | {
-        CONDA_NAMES.get(r.name, r.name) + str(r.specifier) for r in direct("workflow")
-    }
-    assert set(packages) == expected
+    *packages, pip = conda_packages("environment.yml")
+    assert set(packages) == {PYTHON, "pip"} | set(map(conda_name, direct("workflow", "slurm")))
     assert pip == {"pip": ["-e ."]}
+
+
+def test_conda_environment_of_the_jobs_holds_what_their_scripts_import():
+    files = [*(ROOT / "src").rglob("*.py"), *(ROOT / "workflow" / "scripts").glob("*.py")]
+    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    imported = set(re.findall(r"^\s*(?:import|from) (\w+)", text, flags=re.MULTILINE))
+    names = {
+        canonicalize_name(name)
+        for module, distributions in packages_distributions().items()
+        if module in imported
+        for name in distributions
+    }
+    expected = {conda_name(r) for r in direct("workflow", "slurm") if r.name in names}
+    assert "rdata>=1.0" in expected
+    assert not any("snakemake" in package for package in expected)
+    assert set(conda_packages("workflow/envs/rnca.yaml")) == {PYTHON} | expected

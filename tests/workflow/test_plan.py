@@ -4,20 +4,49 @@ from types import SimpleNamespace
 
 import pytest
 
+from plan.data import DataPlan
 from plan.rcca import MINUTES_BESIDE_THE_PASS, MINUTES_IF_UNKNOWN, RccaPlan, fit_mem_mb
+from plan.resources import PROCESSES_MB, growing
 
 
-def plan(dataset="mnist", shards=1, **split):
-    experiment = {"dataset": dataset, "split": split, "features": [10, 6000], "shards": shards}
+def plan(dataset="mnist", shards=1, reg_grid=(), **split):
+    experiment = {
+        "dataset": dataset,
+        "split": split,
+        "features": [10, 6000],
+        "shards": shards,
+        "reg_grid": reg_grid,
+    }
     return RccaPlan("rcca", {"run": "try", "rcca": {"one": experiment}})
 
 
 FIT = SimpleNamespace(experiment="one")
 
 
-def test_memory_is_that_of_the_matrices_the_chunks_and_the_libraries():
-    assert fit_mem_mb(6000) == 300 + 1152 + 787
-    assert plan().mem_mb(FIT) == plan().largest_mem_mb() == fit_mem_mb(6000)
+def test_memory_is_that_of_matrices_chunks_row_numbers_and_processes():
+    assert fit_mem_mb(6000) == PROCESSES_MB + 1152 + 787
+    assert fit_mem_mb(6000, 10**7) == fit_mem_mb(6000) + 1100
+    assert plan().mem_mb(FIT) == plan().largest_mem_mb() == fit_mem_mb(6000, 60_000)
+
+
+def test_amounts_double_with_each_attempt():
+    memory, minutes = growing(plan().mem_mb), growing(plan(train=50_000).minutes)
+    assert [memory(FIT, 1, attempt) for attempt in (1, 2, 3)] == [
+        factor * plan().mem_mb(FIT) for factor in (1, 2, 4)
+    ]
+    assert minutes(FIT, 2, 2) == 2 * plan(train=50_000).minutes(FIT, 2)
+    assert growing(30)(FIT, 1, 3) == 120
+
+
+def test_preparing_needs_more_for_larger_data(tmp_path):
+    (tmp_path / "x.npy").write_bytes(bytes(3_000_000))
+    place = str(tmp_path / "x.npy")
+    own = {"run": "try", "prepare": [], "skip": [], "datasets": {"mine": {"x": place, "y": place}}}
+    data = DataPlan(own, ["mine"])
+    mine, mnist, full = (SimpleNamespace(dataset=name) for name in ("mine", "mnist", "xrmb-full"))
+    assert data.mem_mb(mine) == PROCESSES_MB + 9
+    assert data.mem_mb(mine) < data.mem_mb(mnist) < data.mem_mb(full)
+    assert data.minutes(mine) < data.minutes(mnist) < data.minutes(full)
 
 
 def test_run_without_fits_needs_no_memory_for_them():
@@ -27,13 +56,14 @@ def test_run_without_fits_needs_no_memory_for_them():
 @pytest.mark.parametrize(
     ("settings", "threads", "minutes"),
     [
-        ({"train": 50_000}, 1, 6),
-        ({"train": 50_000}, 2, 3),
-        ({"train": 50_000, "shards": 3}, 1, 2),
-        ({"dataset": "xrmb"}, 1, 4),
+        ({"train": 50_000}, 1, 10),
+        ({"train": 50_000}, 2, 5),
+        ({"train": 50_000, "shards": 3}, 1, 6),
+        ({"train": 50_000, "reg_grid": [1e-8, 1e-3]}, 1, 17),
+        ({"dataset": "xrmb"}, 1, 8),
     ],
 )
-def test_minutes_follow_rows_threads_and_shards(settings, threads, minutes):
+def test_minutes_follow_rows_threads_shards_and_factorisations(settings, threads, minutes):
     assert plan(**settings).minutes(FIT, threads) == MINUTES_BESIDE_THE_PASS + minutes
 
 

@@ -2,8 +2,12 @@
 
 from typing import Any
 
+from plan.autoencoder import AutoencoderPlan
+from plan.baselines import BaselinesPlan
 from plan.bounds import BoundsPlan
 from plan.data import DataPlan
+from plan.extensions import ExtensionsPlan
+from plan.lupi import LupiPlan
 from plan.maps import MapsPlan
 from plan.rcca import RccaPlan
 from plan.rpca import RpcaPlan
@@ -14,7 +18,11 @@ STAGES: dict[str, type[Stage]] = {
     "rpca": RpcaPlan,
     "bounds": BoundsPlan,
     "rcca": RccaPlan,
+    "lupi": LupiPlan,
+    "baselines": BaselinesPlan,
+    "autoencoder": AutoencoderPlan,
     "maps": MapsPlan,
+    "extensions": ExtensionsPlan,
 }
 
 
@@ -63,8 +71,9 @@ class Plan:
         ]
 
     def shown(self) -> list[str]:
-        """List what the stages show."""
-        return [file for stage in self.stages.values() for file in stage.outputs()]
+        """List what the stages show, alone and together."""
+        alone = [file for stage in self.stages.values() for file in stage.outputs()]
+        return [*alone, *self.baselines.race()]
 
     def tables(self) -> list[str]:
         """List the tables that the screen shows at the end of a run."""

@@ -1,13 +1,18 @@
 """What a run fetches and prepares."""
 
 from collections.abc import Iterable
+from math import ceil
 from pathlib import Path
 from typing import Any
 
+from plan.resources import PROCESSES_MB
 from rnca.datasets.catalogue import CATALOGUE
 
 PREPARED = "data/prepared"
 FETCHED = "data/fetched"
+# Less than any machine of today parses, checks and writes.
+MB_A_MINUTE = 100
+MINUTES_BESIDE_READING = 10
 
 
 class DataPlan:
@@ -62,6 +67,22 @@ class DataPlan:
         source = CATALOGUE[name].source if name in CATALOGUE else None
         files = source.files if source is not None else {}
         return {file: sha for file, sha in self.config["checksums"].items() if file in files}
+
+    def size_mb(self, wildcards: Any) -> int:
+        """Return the size of a dataset, in millions of bytes: prepared, or as the user's files."""
+        if wildcards.dataset in CATALOGUE:
+            return CATALOGUE[wildcards.dataset].prepared_mb
+        files = map(Path, self.own_files(wildcards))
+        return ceil(sum(file.stat().st_size for file in files if file.is_file()) / 1e6)
+
+    def mem_mb(self, wildcards: Any) -> int:
+        """Return the memory that preparing a dataset should need, in millions of bytes."""
+        # As read, as parsed, and once more where a type is converted.
+        return PROCESSES_MB + 3 * self.size_mb(wildcards)
+
+    def minutes(self, wildcards: Any) -> int:
+        """Return the minutes that preparing a dataset should need."""
+        return MINUTES_BESIDE_READING + ceil(self.size_mb(wildcards) / MB_A_MINUTE)
 
     def own_entry(self, wildcards: Any) -> dict[str, Any] | None:
         """Return the description of a dataset of the user's own; None for any other."""

@@ -10,6 +10,7 @@ from plan.rcca import (
     OPERATIONS_A_SECOND,
     fit_mem_mb,
 )
+from plan.resources import PROCESSES_MB
 from plan.stage import Arrays, Experiments
 
 # Maps that a repeat compares, one fit each.
@@ -142,4 +143,4 @@ def _timing_mem_mb(experiment: dict[str, Any]) -> int:
     m: int = max(experiment["timed_features"])
     rows: int = experiment["timed_rows"]
     drawn = (4 * 4 + 4 * 8) * m * d  # four maps in float32, one with its copies in float64
-    return 300 + ceil((4 * (max(rows, m) * d + 4 * rows * m) + drawn) / 1e6)
+    return PROCESSES_MB + ceil((4 * (max(rows, m) * d + 4 * rows * m) + drawn) / 1e6)

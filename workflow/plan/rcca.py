@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Any
 
+from plan.resources import PROCESSES_MB
 from plan.stage import Arrays, Experiments
 
 # Of the source's own split, which no setting tells: to foresee how long an experiment takes.
@@ -12,7 +13,11 @@ TRAINING_ROWS = {"mnist": 60_000, "xrmb": 30_000, "xrmb-full": 1_429_236, "mocha
 CAUTIOUS_OPERATIONS_A_SECOND = 20e9
 # What it was measured to do a second on one core.
 OPERATIONS_A_SECOND = 33e9
-# For reading, drawing, solving and scoring; and for a pass over an unknown number of rows.
+# Of the factorisations and of the singular vectors, times m³.
+SOLVE_OPERATIONS = 20
+# While a split is drawn and checked.
+SPLIT_BYTES_A_ROW = 110
+# For reading, drawing and scoring; and for a pass over an unknown number of rows.
 MINUTES_BESIDE_THE_PASS = 15
 MINUTES_IF_UNKNOWN = 12 * 60
 
@@ -116,21 +121,22 @@ class RccaPlan(Experiments):
         return [f"{stem}.shard-{shard}.npz" for shard in range(count)] if count > 1 else []
 
     def mem_mb(self, wildcards: Any) -> int:
-        """Return the memory a fit may take, in millions of bytes."""
-        return fit_mem_mb(max(self.of(wildcards)["features"]))
+        """Return the memory a fit or one shard of it should need, in millions of bytes."""
+        return _mem_mb(self.of(wildcards))
 
     def largest_mem_mb(self) -> int:
-        """Return the memory that the largest fit may take; 0 if there is none."""
-        sizes = [max(each["features"]) for each in self.settings.values()]
-        return fit_mem_mb(max(sizes)) if sizes else 0
+        """Return the memory that the largest fit should need; 0 if there is none."""
+        return max(map(_mem_mb, self.settings.values()), default=0)
 
     def minutes(self, wildcards: Any, threads: int) -> int:
-        """Return the minutes a fit that makes its own pass, or one shard of it, may take."""
+        """Return the minutes a fit that makes its own pass, or one shard of it, should need."""
         experiment = self.of(wildcards)
         rows = training_rows(experiment)
         if rows is None:
             return MINUTES_IF_UNKNOWN
-        operations: float = 4 * rows / experiment["shards"] * max(experiment["features"]) ** 2
+        m, factorisations = max(experiment["features"]), 1 + len(experiment["reg_grid"])
+        operations: float = 4 * rows / experiment["shards"] * m**2
+        operations += factorisations * SOLVE_OPERATIONS * m**3
         seconds = operations / (CAUTIOUS_OPERATIONS_A_SECOND * threads)
         return MINUTES_BESIDE_THE_PASS + ceil(seconds / 60)
 
@@ -205,15 +211,19 @@ def _inconsistencies(name: str, experiment: dict[str, Any], arrays: Any) -> Iter
         yield f"{name}.split.scheme: {dataset!r} has no {needs[scheme]} to split by"
 
 
-def fit_mem_mb(features: int) -> int:
+def _mem_mb(experiment: dict[str, Any]) -> int:
+    return fit_mem_mb(max(experiment["features"]), training_rows(experiment) or 0)
+
+
+def fit_mem_mb(features: int, rows: int = 0) -> int:
     """Foresee the memory of a fit of two views, in millions of bytes.
 
-    That is four m × m matrices of float64, four buffers of a chunk for each view, and what Python
-    and its libraries take.
+    That is four m × m matrices of float64, four buffers of a chunk for each view, the row numbers
+    of the split, and what Python and its libraries take. Of the views only chunks are held.
     """
     matrices = 4 * 8 * features**2
     chunks = 2 * 4 * 8 * 2048 * features
-    return 300 + ceil((matrices + chunks) / 1e6)
+    return PROCESSES_MB + ceil((matrices + chunks + SPLIT_BYTES_A_ROW * rows) / 1e6)
 
 
 def training_rows(experiment: dict[str, Any]) -> int | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Any
 
+from plan.resources import PROCESSES_MB
 from plan.stage import Arrays, Experiments
 
 ANALYSES = ("pca", "cca")
@@ -68,7 +69,7 @@ class RpcaPlan(Experiments):
     def timings(self, wildcards: Any) -> list[dict[str, Any]]:
         """Return the settings of an experiment's races."""
         return [
-            self._common(wildcards, analysis, own) | {"leading": [], **own["times"]}
+            self._common(wildcards, analysis, own) | dict(own["times"])
             for analysis, own in _timed(self.of(wildcards))
         ]
 
@@ -170,12 +171,12 @@ def _compare_mem_mb(analysis: str, own: dict[str, Any]) -> int:
 
 
 def _times_mem_mb(analysis: str, own: dict[str, Any]) -> int:
-    n, m = max(own["times"]["exact"] + own["times"].get("leading", [])), own["times"]["features"]
+    n, m = max(own["times"]["exact"] + own["times"]["leading"]), own["times"]["features"]
     return _mem_mb(MATRICES[analysis] * n * n + 8 * 2048 * m + 8 * m * m)
 
 
 def _mem_mb(numbers: int) -> int:
-    return 500 + ceil(8 * numbers / 1e6)
+    return PROCESSES_MB + ceil(8 * numbers / 1e6)
 
 
 def _compare_operations(analysis: str, own: dict[str, Any]) -> float:

@@ -10,10 +10,10 @@ rule bounds_sweep:
     benchmark:
         f"{RESULTS}/benchmarks/bounds/{{sweep}}/block-{{block}}.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     resources:
-        mem_mb=plan.bounds.mem_mb,
-        runtime=plan.bounds.minutes,
+        mem_mb=growing(plan.bounds.mem_mb),
+        runtime=growing(plan.bounds.minutes),
     params:
         sweep=plan.bounds.sweep,
         repeats=plan.bounds.repeats,
@@ -31,7 +31,10 @@ rule bounds_theorem4:
     benchmark:
         f"{RESULTS}/benchmarks/bounds_theorem4.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
+    resources:
+        mem_mb=growing(plan.bounds.largest_mem_mb()),
+        runtime=growing(60),
     params:
         counterexample=plan.bounds.counterexample(),
         correlations=plan.bounds.correlations(),
@@ -66,7 +69,7 @@ rule bounds_report:
     benchmark:
         f"{RESULTS}/benchmarks/bounds_report.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         fixed=plan.bounds.fixed(),
         published=plan.bounds.published(),
@@ -107,7 +110,7 @@ rule bounds_theorem4_report:
     benchmark:
         f"{RESULTS}/benchmarks/bounds_theorem4_report.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         code=code_of("bounds_theorem4_report.py"),
     script:

@@ -6,12 +6,14 @@ import shlex
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(workflow.basedir) / "workflow"))
+for own in ("src", "workflow"):
+    sys.path.insert(0, str(Path(workflow.basedir) / own))
 
 import settings
 from code_version import code_of
 from plan import Plan, report as report_plan
 from plan.data import FETCHED, PREPARED, record
+from plan.resources import growing
 
 settings.check(config)
 plan = Plan(config)

@@ -12,7 +12,7 @@ checkpoint fetch:
         f"{RESULTS}/benchmarks/fetch/{{dataset}}.tsv"
     localrule: True
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         checksums=plan.data.checksums,
         last_failure=plan.data.last_failure,
@@ -32,7 +32,10 @@ rule prepare:
     benchmark:
         f"{RESULTS}/benchmarks/prepare/{{dataset}}.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
+    resources:
+        mem_mb=growing(plan.data.mem_mb),
+        runtime=growing(plan.data.minutes),
     params:
         entry=plan.data.own_entry,
         checksums=plan.data.checksums,
@@ -57,7 +60,7 @@ rule data_table:
     benchmark:
         f"{RESULTS}/benchmarks/data_table.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         skipped=config["skip"],
         code=code_of("data_table.py"),

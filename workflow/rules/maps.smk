@@ -11,11 +11,11 @@ rule maps_compare:
     benchmark:
         f"{RESULTS}/benchmarks/maps/{{experiment}}/{{repeat}}.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     threads: config["threads"]
     resources:
-        mem_mb=plan.maps.mem_mb,
-        runtime=plan.maps.minutes,
+        mem_mb=growing(plan.maps.mem_mb),
+        runtime=growing(plan.maps.minutes),
     params:
         comparison=plan.maps.comparison,
         code=code_of("maps_compare.py"),
@@ -32,11 +32,11 @@ rule maps_times:
     benchmark:
         f"{RESULTS}/benchmarks/maps/{{experiment}}.times.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     threads: workflow.cores or config["threads"]
     resources:
-        mem_mb=plan.maps.timing_mem_mb,
-        runtime=30,
+        mem_mb=growing(plan.maps.timing_mem_mb),
+        runtime=growing(30),
     params:
         timing=plan.maps.timing,
         code=code_of("maps_times.py"),
@@ -56,7 +56,7 @@ rule maps_gather:
     benchmark:
         f"{RESULTS}/benchmarks/maps/{{experiment}}.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         dataset=plan.maps.dataset,
         code=code_of("gather.py"),
@@ -118,7 +118,7 @@ rule maps_report:
     benchmark:
         f"{RESULTS}/benchmarks/maps_report.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         published=plan.maps.published(),
         titles=plan.maps.titles(),

@@ -14,11 +14,11 @@ rule rcca_shard:
     benchmark:
         f"{RESULTS}/benchmarks/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.shard-{{shard}}.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     threads: config["threads"]
     resources:
-        mem_mb=plan.rcca.mem_mb,
-        runtime=plan.rcca.minutes,
+        mem_mb=growing(plan.rcca.mem_mb),
+        runtime=growing(plan.rcca.minutes),
     params:
         experiment=plan.rcca.experiment,
         shards=plan.rcca.shard_count,
@@ -42,11 +42,11 @@ rule rcca_path:
     benchmark:
         f"{RESULTS}/benchmarks/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     threads: config["threads"]
     resources:
-        mem_mb=plan.rcca.mem_mb,
-        runtime=plan.rcca.minutes,
+        mem_mb=growing(plan.rcca.mem_mb),
+        runtime=growing(plan.rcca.minutes),
     params:
         experiment=plan.rcca.experiment,
         code=code_of("rcca_path.py"),
@@ -65,11 +65,11 @@ rule rcca_timing:
     benchmark:
         f"{RESULTS}/benchmarks/rcca/{{experiment}}/{{feature_map}}-m{{m}}.timing.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     threads: workflow.cores or config["threads"]
     resources:
-        mem_mb=plan.rcca.mem_mb,
-        runtime=plan.rcca.minutes,
+        mem_mb=growing(plan.rcca.mem_mb),
+        runtime=growing(plan.rcca.minutes),
     params:
         experiment=plan.rcca.timed_experiment,
         code=code_of("rcca_timing.py"),
@@ -88,7 +88,7 @@ rule rcca_leaks:
     benchmark:
         f"{RESULTS}/benchmarks/rcca/{{experiment}}/leaks.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         code=code_of("rcca_leaks.py"),
     script:
@@ -109,7 +109,7 @@ rule rcca_gather:
     benchmark:
         f"{RESULTS}/benchmarks/rcca/{{experiment}}.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         dataset=plan.rcca.dataset,
         code=code_of("gather.py"),
@@ -130,7 +130,7 @@ rule rcca_gather_more:
     wildcard_constraints:
         what="tuning|timing",
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         dataset=plan.rcca.dataset,
         code=code_of("gather.py"),
@@ -157,7 +157,7 @@ rule rcca_table:
     benchmark:
         f"{RESULTS}/benchmarks/rcca_table.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         published=plan.rcca.published(),
         titles=plan.rcca.main_titles(),
@@ -182,7 +182,7 @@ rule rcca_leaks_table:
     benchmark:
         f"{RESULTS}/benchmarks/rcca_leaks_table.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         titles=plan.rcca.titles(),
         code=code_of("rcca_leaks_table.py"),
@@ -207,7 +207,7 @@ rule rcca_figure:
     benchmark:
         f"{RESULTS}/benchmarks/rcca_figure.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         published=plan.rcca.published(),
         titles=plan.rcca.main_titles(),
@@ -233,7 +233,7 @@ rule rcca_minutes:
     benchmark:
         f"{RESULTS}/benchmarks/rcca_minutes.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         published=plan.rcca.published(),
         titles=plan.rcca.main_titles(),
@@ -265,7 +265,7 @@ rule rcca_tuning:
     benchmark:
         f"{RESULTS}/benchmarks/rcca_tuning.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         regs=plan.rcca.regs(),
         titles=plan.rcca.titles(),
@@ -290,7 +290,7 @@ rule rcca_variants:
     benchmark:
         f"{RESULTS}/benchmarks/rcca_variants.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         variants=plan.rcca.variants(),
         titles=plan.rcca.titles(),

@@ -1,4 +1,22 @@
-# What a run says at its end: the claims ledger, the report, and a summary for the screen.
+# What takes more than one stage: a race, the claims ledger, the report, a summary for the screen.
+
+
+rule baselines_race:
+    input:
+        curve=plan.baselines.gathered("curve"),
+        rcca=f"{RESULTS}/tables/rcca.csv",
+    output:
+        f"{RESULTS}/tables/baselines_race.csv",
+    log:
+        f"{RESULTS}/logs/baselines_race.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/baselines_race.tsv"
+    conda:
+        "../envs/rnca.yaml"
+    params:
+        code=code_of("baselines_race.py"),
+    script:
+        "../scripts/baselines_race.py"
 
 
 rule claims:
@@ -18,7 +36,7 @@ rule claims:
     benchmark:
         f"{RESULTS}/benchmarks/claims.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         results=RESULTS,
         standing_in=report_plan.standing_in(plan.data.names),
@@ -41,7 +59,7 @@ rule page:
     benchmark:
         f"{RESULTS}/benchmarks/page.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         results=RESULTS,
         sections=report_plan.sections(plan.stages),
@@ -65,7 +83,7 @@ rule summary:
     benchmark:
         f"{RESULTS}/benchmarks/summary.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         outcomes=plan.outcomes(),
         titles=plan.rcca.titles(),

@@ -14,11 +14,11 @@ rule rpca_compare:
     benchmark:
         f"{RESULTS}/benchmarks/rpca/{{experiment}}.compare.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     threads: config["threads"]
     resources:
-        mem_mb=plan.rpca.compare_mem_mb,
-        runtime=plan.rpca.compare_minutes,
+        mem_mb=growing(plan.rpca.compare_mem_mb),
+        runtime=growing(plan.rpca.compare_minutes),
     params:
         dataset=plan.rpca.dataset,
         comparisons=plan.rpca.comparisons,
@@ -39,11 +39,11 @@ rule rpca_times:
     benchmark:
         f"{RESULTS}/benchmarks/rpca/{{experiment}}.times.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     threads: workflow.cores or config["threads"]
     resources:
-        mem_mb=plan.rpca.times_mem_mb,
-        runtime=plan.rpca.times_minutes,
+        mem_mb=growing(plan.rpca.times_mem_mb),
+        runtime=growing(plan.rpca.times_minutes),
     params:
         dataset=plan.rpca.dataset,
         timings=plan.rpca.timings,
@@ -84,7 +84,7 @@ rule rpca_report:
     benchmark:
         f"{RESULTS}/benchmarks/rpca_report.tsv"
     conda:
-        "../../environment.yml"
+        "../envs/rnca.yaml"
     params:
         titles=plan.rpca.titles(),
         code=code_of("rpca_report.py"),

@@ -179,6 +179,7 @@ def privileged_partition(
     classes_per_side: int = 10,
     n_train: int = 1000,
     n_test: int = 1000,
+    balanced: bool = False,
 ) -> Partition:
     """Draw one partition: some classes against as many others, and rows of them at random.
 
@@ -189,9 +190,14 @@ def privileged_partition(
     seed : int, sequence of int or SeedSequence
         One per partition.
     classes_per_side, n_train, n_test : int
+    balanced : bool, default=False
+        Whether either side has half of the training and half of the test rows; otherwise it has
+        what the draw from all rows of these classes gives.
     """
     codes = np.asarray(labels)
     classes = np.unique(codes)
+    if balanced and (n_train % 2 or n_test % 2):
+        raise DataError(f"{n_train} training and {n_test} test rows cannot be halved: give even")
     if len(classes) < 2 * classes_per_side:
         raise DataError(
             f"{classes_per_side} classes a side need {2 * classes_per_side}, "
@@ -199,11 +205,17 @@ def privileged_partition(
         )
     rng = np.random.default_rng(seed)
     drawn = rng.permutation(classes)[: 2 * classes_per_side]
-    eligible = np.flatnonzero(np.isin(codes, drawn))
-    _check_sizes((n_train, 0, n_test), len(eligible))
-    split = _cut(rng.permutation(eligible), (n_train, 0, n_test), len(codes))
-    positive, negative = (tuple(int(c) for c in np.sort(s)) for s in np.split(drawn, 2))
-    return Partition(positive, negative, split)
+    sides = np.split(drawn, 2)
+    parts, share = (sides, 2) if balanced else ([drawn], 1)
+    sizes = (n_train // share, 0, n_test // share)
+    cuts = []
+    for part in parts:
+        eligible = np.flatnonzero(np.isin(codes, part))
+        _check_sizes(sizes, len(eligible))
+        cuts.append(_cut(rng.permutation(eligible), sizes, len(codes)))
+    train, tune, test = (np.concatenate([getattr(cut, p) for cut in cuts]) for p in PARTS)
+    positive, negative = (tuple(int(c) for c in np.sort(side)) for side in sides)
+    return Partition(positive, negative, _split(train, tune, test, len(codes)))
 
 
 def _check_sizes(sizes: Sequence[int], available: int) -> None:

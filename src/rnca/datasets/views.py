@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +63,8 @@ class RowView:
     def __getitem__(self, key: slice | ArrayLike) -> NDArray[Any]:
         index = key if isinstance(key, slice) else np.asarray(key)
         block = self.array[index if self.rows is None else self.rows[index]]
+        if self.rows is not None:
+            _release(self.array)
         if self.offset is None and self.scale is None:
             return np.asarray(block)
         values = block.astype(np.float64)
@@ -75,6 +78,16 @@ class RowView:
         if copy is False:
             raise ValueError("the rows of a RowView are computed, so they cannot be shared")
         return self[:].astype(dtype or self.dtype)
+
+
+def _release(array: NDArray[Any]) -> None:
+    """Let go of the pages that reading a memory map has brought in; the file stays cached.
+
+    They would count as this process's memory, and a cluster would kill a job over them.
+    """
+    if isinstance(array, np.memmap) and array.mode == "r":
+        pages: Any = array
+        pages._mmap.madvise(mmap.MADV_DONTNEED)
 
 
 def standardised(

@@ -7,6 +7,7 @@ same ``random_state``. One pass over the data at the largest m therefore serves 
 from rnca.features.base import FeatureMap
 from rnca.features.cosine import FourierFeatures, OrthogonalFeatures, QuasiMonteCarloFeatures
 from rnca.features.fastfood import FastfoodFeatures
+from rnca.features.joint import JointFeatures
 from rnca.features.linear import LinearFeatures
 from rnca.features.nystroem import NystroemFeatures
 from rnca.features.width import median_gamma
@@ -26,6 +27,7 @@ __all__ = [
     "FastfoodFeatures",
     "FeatureMap",
     "FourierFeatures",
+    "JointFeatures",
     "LinearFeatures",
     "NystroemFeatures",
     "OrthogonalFeatures",

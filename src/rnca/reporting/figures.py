@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import matplotlib
+import pandas as pd
 
 from rnca.files import replacing
 from rnca.reporting.tables import MAP_NAMES
@@ -38,9 +39,11 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def panels(names: Sequence[str]) -> tuple[Figure, dict[str, Any]]:
+def panels(
+    names: Sequence[str], panels_a_row: int = _PANELS_A_ROW
+) -> tuple[Figure, dict[str, Any]]:
     """Make a figure with one panel for each name, in rows; without names it is blank."""
-    columns = min(len(names), _PANELS_A_ROW) or 1
+    columns = min(len(names), panels_a_row) or 1
     rows = -(-len(names) // columns) or 1
     figure = Figure(figsize=(3.4 * columns, 2.8 * rows + 0.4), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
@@ -49,13 +52,22 @@ def panels(names: Sequence[str]) -> tuple[Figure, dict[str, Any]]:
     return figure, dict(zip(names, axes, strict=False))
 
 
+def error_bars(axes: Any, rows: pd.DataFrame, x: str, y: str, **look: Any) -> None:
+    """Draw the columns ``<y>_mean`` against ``x``, with ``<y>_sd`` where there is one."""
+    deviation = rows[f"{y}_sd"].fillna(0.0)
+    axes.errorbar(rows[x], rows[f"{y}_mean"], deviation, capsize=2.5, **look)
+
+
 def wrapped(title: str) -> str:
     """Break a title into lines that fit a panel."""
     return "\n".join(textwrap.wrap(title, 44))
 
 
-def legend(figure: Figure, panels: Sequence[Any]) -> None:
-    """Put one legend below all panels, ours first, each label once."""
+def legend(figure: Figure, panels: Sequence[Any], columns: int | None = None) -> None:
+    """Put one legend below all panels, ours first, each label once.
+
+    By default it has one column more than there are panels in a row.
+    """
     found: dict[str, Any] = {}
     for axes in panels:
         handles, labels = axes.get_legend_handles_labels()
@@ -64,7 +76,7 @@ def legend(figure: Figure, panels: Sequence[Any]) -> None:
     labels = ours + [label for label in found if label not in ours]
     if labels:
         handles = [found[label] for label in labels]
-        columns = min(len(panels), _PANELS_A_ROW) + 1
+        columns = columns or min(len(panels), _PANELS_A_ROW) + 1
         figure.legend(handles, labels, loc="outside lower center", ncols=columns)
 
 

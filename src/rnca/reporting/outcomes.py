@@ -17,7 +17,11 @@ def gather(paths: Iterable[str | PathLike[str]], labels: Mapping[str, str]) -> p
     labels : mapping
         ``experiment`` and ``dataset``.
     """
-    rows = pd.concat([pd.read_csv(path) for path in paths], ignore_index=True)
+    return labelled(pd.concat([pd.read_csv(path) for path in paths], ignore_index=True), labels)
+
+
+def labelled(rows: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
+    """Make the frame begin with its labels, ``experiment`` and ``dataset``."""
     others = [column for column in rows.columns if column not in _LABELS]
     return rows.assign(**labels)[[*_LABELS, *others]]
 

@@ -7,7 +7,7 @@ import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rnca.reporting.figures import LOOK, STYLE, legend, panels, wrapped
+from rnca.reporting.figures import LOOK, STYLE, error_bars, legend, panels, wrapped
 from rnca.reporting.published import METHODS, comparable
 from rnca.reporting.tables import MAP_NAMES
 
@@ -55,8 +55,7 @@ def _rcca_panel(axes: Any, rows: pd.DataFrame) -> None:
         if name == "linear":
             axes.axhline(group["test_mean"].iloc[0], **look)
         else:
-            deviation = group["test_sd"].fillna(0.0)
-            axes.errorbar(group["m"], group["test_mean"], deviation, capsize=2.5, **look)
+            error_bars(axes, group, "m", "test", **look)
 
 
 def _published(axes: Any, rows: pd.DataFrame) -> None:

@@ -1,5 +1,6 @@
 """Stage rcca: canonical correlations on held-out rows against the number of features (Table 1)."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,35 +14,23 @@ from threadpoolctl import threadpool_limits
 
 from rnca.cca import RCCA
 from rnca.datasets.prepared import Prepared
-from rnca.datasets.splits import Split, given_split, group_split, official_split, random_split
-from rnca.datasets.views import RowView, standardised
+from rnca.datasets.splits import Split
 from rnca.features import NystroemFeatures, median_gamma
 from rnca.moments import Moments
 from rnca.provenance import peak_mb
 from rnca.rows import shard_bounds
 from rnca.seeding import derived_seed
-
-Views = tuple[RowView, RowView]
+from rnca.stages.trial import Trial, Views
 
 TUNING_COLUMNS = ["experiment", "feature_map", "repeat", "reg", "m", "tune_sum", "test_sum"]
 
 
-@dataclass(frozen=True)
-class Experiment:
+@dataclass(frozen=True, kw_only=True)
+class Experiment(Trial):
     """One fit of the stage: which rows, which map, which sizes, which seed.
 
     Attributes
     ----------
-    name : str
-    draws : str
-        The experiment whose splits and random features it shares, so that variants are compared
-        in pairs; its own name if none.
-    split : dict
-        ``scheme`` (random, given, official or groups) and, where it needs them, the sizes
-        ``train``, ``tune`` and ``test``.
-    standardise : bool
-        Whether columns are brought to mean 0 and standard deviation 1 on training rows.
-    components : int
     sizes : tuple of int
         Numbers of features m, increasing.
     reg : float
@@ -52,53 +41,14 @@ class Experiment:
     same_landmarks : bool
         Whether the Nyström landmarks of both views are the same samples.
     feature_map : str
-    repeat : int
-    seed : int
-        Of the whole run.
     """
 
-    name: str
-    draws: str
-    split: dict[str, Any]
-    standardise: bool
-    components: int
     sizes: tuple[int, ...]
     reg: float
     reg_grid: tuple[float, ...]
     width: float
     same_landmarks: bool
     feature_map: str
-    repeat: int
-    seed: int
-
-    def rows(self, data: Prepared) -> Split:
-        """Draw the split: the same for every feature map of a repeat."""
-        seed = derived_seed(self.seed, "rcca", self.draws, self.repeat, "split")
-        sizes = [self.split.get(part, 0) for part in ("train", "tune", "test")]
-        match self.split["scheme"]:
-            case "random":
-                return random_split(data.n_rows, sizes, seed)
-            case "groups":
-                return group_split(data.need("groups"), sizes, seed)
-            case "official":
-                return official_split(data.need("given_split"), sizes[1], seed)
-            case "given":
-                return given_split(data.need("given_split"))
-            case scheme:
-                raise ValueError(
-                    f"split scheme {scheme!r} of experiment {self.name}: "
-                    "known are random, given, official and groups."
-                )
-
-    def views(self, data: Prepared, rows: Split, part: str) -> Views:
-        """Open the two views of the train, tune or test rows, without loading them."""
-        wanted = getattr(rows, part)
-        if not self.standardise:
-            return RowView(data.x, wanted), RowView(data.y, wanted)
-        return (
-            standardised(data.x, wanted, by=rows.train),
-            standardised(data.y, wanted, by=rows.train),
-        )
 
     def estimator(self, train: Views, *purpose: str | int) -> RCCA:
         """Build the unfitted model at the largest m; ``purpose`` makes the draw another one."""
@@ -176,7 +126,8 @@ def fit_path(
     experiment : Experiment
     data : Prepared
     shards : sequence of path
-        Files of `accumulate_shard`, in order; none: the pass is made here.
+        Files of `accumulate_shard`, in order; what is damaged is computed again. None: the pass
+        is made here.
     """
     records: list[dict[str, Any]] = []
     rows = experiment.rows(data)
@@ -185,7 +136,7 @@ def fit_path(
     with _timed(records, "draw"):
         model.draw(*train)
     with _timed(records, "accumulate"):
-        moments = _merged(model, shards, len(rows.train)) if shards else model.accumulate(*train)
+        moments = _merged(model, shards, train) if shards else model.accumulate(*train)
     full = model.map_x_.n_features_out
     with _timed(records, "solve", full):
         model.solve(moments)
@@ -242,15 +193,18 @@ def time_fit(experiment: Experiment, data: Prepared, threads: Sequence[int]) -> 
     return pd.DataFrame(fits)
 
 
-def _merged(model: RCCA, shards: Sequence[str | PathLike[str]], n_rows: int) -> Moments:
+def _merged(model: RCCA, shards: Sequence[str | PathLike[str]], train: Views) -> Moments:
+    """Merge the shards, in their order; one that is lost or damaged is computed again, alone."""
     merged = model.empty_moments()
-    for path in shards:
-        merged.merge(Moments.load(path, features=merged.features))
-    if merged.n != n_rows:
-        raise ValueError(
-            f"the shards hold {merged.n} rows, but there are {n_rows} training rows: delete the "
-            "shards and compute them again."
-        )
+    bounds = shard_bounds(len(train[0]), len(shards), model.chunk_size)
+    for path, (start, stop) in zip(shards, bounds, strict=True):
+        try:
+            Moments.check_file(path, features=merged.features, n=stop - start)
+        except (OSError, ValueError) as damage:
+            print(f"Its rows {start} to {stop} are gone through again: {damage}", file=sys.stderr)
+            merged.merge(model.accumulate(*train, start, stop))
+        else:
+            merged.merge_file(path)
     return merged
 
 

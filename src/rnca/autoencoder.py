@@ -1,0 +1,295 @@
+"""Randomized autoencoders (Section 5.4 of the paper): RPCA encodes, ridge regression decodes."""
+
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rnca.features import FeatureMap, LinearFeatures
+from rnca.mapping import check_count
+from rnca.pca import RPCA
+from rnca.regression import FeatureRidge
+from rnca.rows import PILOT_ROWS, FloatArray, View, grid
+from rnca.seeding import seeds
+
+# Of the largest variance of a component: below it there is nothing but rounding.
+_NEGLIGIBLE = 1e-14
+
+
+class RandomizedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A nonlinear autoencoder without gradient descent.
+
+    The latent factors of a row are its leading nonlinear principal components (`RPCA`), whitened.
+    The row is decoded from them by ridge regression, of all its columns at once, on random
+    features of the factors (`rnca.regression.FeatureRidge`). Two passes over the data; memory
+    does not depend on the number of rows. With ``feature_map="linear"`` it reconstructs as PCA
+    does.
+
+    Parameters
+    ----------
+    n_components : int, default=20
+        Number of latent factors d.
+    feature_map : {"fourier", "nystroem", "linear"} or FeatureMap instance, default="fourier"
+        Of the encoder.
+    n_features : int, default=2000
+        Number of the encoder's random features m, more than d; ignored by linear features.
+    gamma : float or "median", default="median"
+        Kernel width exp(-gamma ‖x − y‖²) of the encoder.
+    decoder_feature_map : like ``feature_map``, or None, default=None
+        Of the decoder; None takes the encoder's.
+    n_decoder_features : int, default=2000
+        Number of random features of the latent factors.
+    decoder_gamma : float or "median", default="median"
+        Kernel width of the decoder. Half of the squared distances between whitened factors lie
+        below about 2d.
+    linear_part : bool, default=False
+        Put the latent factors themselves beside the decoder's random features.
+    reg : float, default=1e-8
+        Added to the diagonal of the covariance of the decoder's unscaled features: a ridge of λ
+        on sums of squares is reg = λ/(n − 1).
+    random_state : int, numpy Generator, numpy RandomState or None
+    chunk_size : int, default=2048
+        Rows read, mapped and accumulated at a time.
+    dtype : {"float32", "float64"}, default="float32"
+        Type of the features.
+    accumulation : {"auto", "float64"}, default="auto"
+        Type of the encoder's products, see `RPCA`; the decoder's are in float64.
+    verbose : bool, default=False
+        Show progress over chunks.
+
+    Attributes
+    ----------
+    encoder_ : RPCA
+    scale_ : ndarray
+        Standard deviations of the encoder's components: what they are divided by.
+    decoder_ : FeatureRidge
+    n_samples_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rnca import RandomizedAutoencoder
+    >>> t = np.random.default_rng(0).uniform(-2, 2, size=(1000, 1))
+    >>> X = np.hstack([3 * t, t**2, np.sin(t)])
+    >>> model = RandomizedAutoencoder(
+    ...     1, n_features=100, gamma=0.02, n_decoder_features=100, random_state=0
+    ... )
+    >>> pca = RandomizedAutoencoder(1, feature_map="linear")
+    >>> bool(model.fit(X).error(X) < pca.fit(X).error(X) / 5)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 20,
+        *,
+        feature_map: Any = "fourier",
+        n_features: int = 2000,
+        gamma: float | str = "median",
+        decoder_feature_map: Any = None,
+        n_decoder_features: int = 2000,
+        decoder_gamma: float | str = "median",
+        linear_part: bool = False,
+        reg: float = 1e-8,
+        random_state: Any = None,
+        chunk_size: int = 2048,
+        dtype: Any = "float32",
+        accumulation: str = "auto",
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.feature_map = feature_map
+        self.n_features = n_features
+        self.gamma = gamma
+        self.decoder_feature_map = decoder_feature_map
+        self.n_decoder_features = n_decoder_features
+        self.decoder_gamma = decoder_gamma
+        self.linear_part = linear_part
+        self.reg = reg
+        self.random_state = random_state
+        self.chunk_size = chunk_size
+        self.dtype = dtype
+        self.accumulation = accumulation
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit to data.
+
+        Parameters
+        ----------
+        X : array-like, memory map or row-sliceable object of shape (n, D)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        return self.fit_encoder(X).fit_decoder(X)
+
+    def fit_encoder(self, X: Any) -> Self:
+        """Fit the encoder: first step and first pass of `fit`."""
+        self._check_bottleneck()
+        view = View(X)
+        validate_data(self, X, skip_check_array=True)
+        self._seeds = seeds(self.random_state, 2)
+        encoder = RPCA(
+            self.n_components,
+            feature_map=self.feature_map,
+            n_features=self.n_features,
+            gamma=self.gamma,
+            random_state=self._seeds[0],
+            **self._shared(),
+            accumulation=self.accumulation,
+        )
+        self.encoder_ = encoder.fit(view.data)
+        variance = encoder.explained_variance_
+        self.scale_ = np.sqrt(np.where(variance > _NEGLIGIBLE * variance[0], variance, 1.0))
+        self.n_samples_ = encoder.n_samples_
+        return self
+
+    def fit_decoder(self, X: Any) -> Self:
+        """Fit the decoder to the encoder there is: second step and second pass of `fit`.
+
+        The latent factors are nested: after `fit_encoder` at the largest ``n_components``, any
+        smaller number of them (and any other setting of the decoder) costs this pass alone.
+
+        Parameters
+        ----------
+        X : as in `fit`
+        """
+        check_is_fitted(self, "encoder_")
+        for name in ("n_components", "n_decoder_features"):
+            check_count(getattr(self, name), name)
+        if self.n_components > len(self.encoder_.components_):
+            raise ValueError(
+                f"n_components={self.n_components}: the encoder was fitted with "
+                f"{len(self.encoder_.components_)}. Fit it again with as many."
+            )
+        view = View(X)
+        decoder = self._unfitted_decoder()
+        # A sample's factors serve to draw the map: rows one by one would cost more than the pass.
+        most = max(PILOT_ROWS, self.n_decoder_features)
+        sample = view.take(np.linspace(0, len(view) - 1, min(len(view), most)).astype(np.int64))
+        try:
+            decoder.draw(self._encode(sample), sample)
+        except ValueError as error:
+            raise ValueError(f"decoder: {error}") from error
+        latent = _Encoded(self._encode, view, self.n_components)
+        self.decoder_ = decoder.solve(decoder.accumulate(latent, view.data))
+        return self
+
+    def path(self, regs: Sequence[float]) -> Iterator["RandomizedAutoencoder"]:
+        """Yield the models at other ``reg``, each from the passes already made."""
+        check_is_fitted(self, "decoder_")
+        for decoder in self.decoder_.path(regs):
+            model = copy(self).set_params(reg=decoder.reg)
+            model.decoder_ = decoder
+            yield model
+
+    def transform(self, X: Any) -> FloatArray:
+        """Encode rows; `fit_encoder` suffices.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+
+        Returns
+        -------
+        ndarray of shape (n, n_components)
+            Latent factors; on the training rows they have mean 0, variance 1 and no correlation.
+        """
+        check_is_fitted(self, "encoder_")
+        view = View(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return self._encode(view.data)
+
+    def inverse_transform(self, X: Any) -> FloatArray:
+        """Decode latent factors.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_components)
+
+        Returns
+        -------
+        ndarray of shape (n, D)
+        """
+        check_is_fitted(self, "decoder_")
+        return self.decoder_.predict(X)
+
+    def error(self, X: Any) -> float:
+        """Relative squared error ‖X − R‖²/‖X‖² of the reconstruction R of rows X."""
+        check_is_fitted(self, "decoder_")
+        view = View(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        missed = total = 0.0
+        for start, stop in grid(0, len(view), self.chunk_size):
+            rows = view.read(start, stop)
+            rest = rows.astype(np.float64) - self.decoder_.predict(self._encode(rows))
+            missed += float(np.vdot(rest, rest))
+            total += float(np.square(rows, dtype=np.float64).sum())
+        if total == 0:
+            raise ValueError("X is zero everywhere, so that no error can be relative to it.")
+        return missed / total
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return 1 − `error`, so that more is better: what scikit-learn's searches expect."""
+        return 1.0 - self.error(X)
+
+    def _check_bottleneck(self) -> None:
+        check_count(self.n_components, "n_components")
+        kind, m = self.feature_map, self.n_features
+        if isinstance(kind, FeatureMap):
+            m = kind.n_features
+        if kind == "linear" or isinstance(kind, LinearFeatures):
+            return
+        check_count(m, "n_features")
+        if self.n_components >= m:
+            raise ValueError(
+                f"n_components={self.n_components}: the latent factors must be fewer than the "
+                f"encoder's {m} random features. Raise n_features, or lower n_components."
+            )
+
+    def _shared(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("chunk_size", "dtype", "verbose")}
+
+    def _unfitted_decoder(self) -> FeatureRidge:
+        own = self.decoder_feature_map
+        return FeatureRidge(
+            feature_map=self.feature_map if own is None else own,
+            n_features=self.n_decoder_features,
+            gamma=self.decoder_gamma,
+            linear_part=self.linear_part,
+            reg=self.reg,
+            random_state=self._seeds[1],
+            **self._shared(),
+        )
+
+    def _encode(self, rows: Any) -> FloatArray:
+        components = self.encoder_.transform(rows)[:, : self.n_components]
+        return components / self.scale_[: self.n_components].astype(components.dtype)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class _Encoded:
+    """Latent factors of the rows of a view, computed when they are read."""
+
+    def __init__(
+        self, encode: Callable[[FloatArray], FloatArray], view: View, n_components: int
+    ) -> None:
+        self.encode, self.view = encode, view
+        self.shape = (len(view), n_components)
+
+    def __getitem__(self, rows: slice) -> FloatArray:
+        return self.encode(self.view.read(*rows.indices(len(self.view))[:2]))

@@ -1,0 +1,332 @@
+"""Randomized spectral clustering: k-means on leading eigenvectors of an approximate kernel.
+
+Section 3 of the paper names it as an extension of RPCA.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.cluster import KMeans
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rnca.features import FeatureMap, NystroemFeatures
+from rnca.mapping import FeatureMapping, Matrix, check_count
+from rnca.moments import Moments
+from rnca.rows import FloatArray, View, check_at_least_two_rows, grid
+from rnca.seeding import seeds
+from rnca.spectral import column_signs, leading_eigh
+
+
+class DegreeNormalised(FeatureMap):
+    """Features z(x)/√d(x): their dot products are the entries of n·D^-½ K̂ D^-½.
+
+    K̂ holds the dot products of z, and n·d(x) = z(x)·Σᵢz(xᵢ) is the degree of a row x. Estimated
+    by random features, a degree can come out as zero or negative: those below a floor are raised
+    to it.
+
+    Parameters
+    ----------
+    inner : FeatureMap
+        Fitted map z.
+    mean, squares : ndarray of shape (m,)
+        Means of z and of its squares over the training rows.
+    rows : int
+        Their number n.
+    """
+
+    _fitted_arrays = ("mean_", "squares_")
+
+    def __init__(self, inner: FeatureMap, mean: Matrix, squares: Matrix, rows: int) -> None:
+        self.inner, self.mean, self.squares, self.rows = inner, mean, squares, rows
+        self.mean_, self.squares_ = mean, squares
+        self.offset_, self.n_features_in_ = inner.offset_, inner.n_features_in_
+
+    @property
+    def floor(self) -> float:
+        """Smallest degree admitted, over n.
+
+        That is what a row adds to its own degree. Of independent features it is the standard
+        error of the degree, if larger: otherwise the few rows whose degree is lost in noise would
+        weigh more than all others.
+        """
+        length = float(self.squares_.sum())
+        if isinstance(self.inner, NystroemFeatures):
+            return length / self.rows
+        # z(x)·z̄ as a sum of m independent terms, of mean square ‖z(x)‖²/m · ‖z̄‖²/m each.
+        error = np.sqrt(length * (self.mean_ @ self.mean_) / len(self.mean_))
+        return max(length / self.rows, float(error))
+
+    def features(self, rows: FloatArray, out: FloatArray) -> None:
+        """Evaluate the features of one chunk of checked rows into ``out``, in its dtype."""
+        self.inner.features(rows, out)
+        degrees = out @ self.mean_.astype(out.dtype, copy=False)
+        out /= np.sqrt(np.maximum(degrees, self.floor), dtype=out.dtype)[:, None]
+
+    def prefix(self, m: int) -> "DegreeNormalised":
+        """Return the map of the first ``m`` features, normalised by what these alone estimate."""
+        return DegreeNormalised(self.inner.prefix(m), self.mean_[:m], self.squares_[:m], self.rows)
+
+    def fingerprint(self) -> str:
+        """Checksum of the fitted map."""
+        return f"{super().fingerprint()}-{self.inner.fingerprint()}"
+
+
+class RSpectralClustering(
+    FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
+    """Spectral clustering on random nonlinear features.
+
+    k-means on the row-normalised leading eigenvectors of D^-½ K̂ D^-½ (Ng, Jordan and Weiss),
+    where K̂ = zᵀz approximates the Gaussian kernel matrix, uncentred, and D holds its row sums.
+    The eigenvectors come from an m × m matrix: cost is linear in the number of rows n, and what
+    is held of them is n × n_clusters. New rows can be placed, too.
+
+    Three passes over the data: for the mean feature, which gives the degrees; for the second
+    moments; for the eigenvectors.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters, and of eigenvectors.
+    feature_map : {"nystroem", "fourier", "linear", "orthogonal", "fastfood", "qmc"} or FeatureMap \
+instance, default="nystroem"
+        "nystroem" is whitened here, since dot products of features must approximate the kernel.
+        "fourier" errs by about m^-½ in every entry of K̂, which is more than what tells clusters
+        of unusual shape apart, unless m is far above n; it does for round ones.
+    n_features : int, default=1000
+        Number of random features m; "nystroem" takes no more than there are rows, "linear"
+        ignores it.
+    gamma : float or "median", default="median"
+        Kernel width of exp(-gamma ‖x − y‖²). Clusters that are not round often need a larger
+        one than the median heuristic's.
+    normalise : bool, default=True
+        Whether K̂ is divided by degrees. Without, the eigenvectors are those of K̂ itself, and
+        one pass is saved.
+    n_init : int, default=10
+        Runs of k-means, of which the best is kept.
+    random_state : int, numpy Generator, numpy RandomState or None
+    chunk_size : int, default=2048
+        Rows read, mapped and accumulated at a time.
+    dtype : {"float32", "float64"}, default="float32"
+        Type of the features.
+    accumulation : {"auto", "float64"}, default="auto"
+        Type of the products of features: as in `rnca.RPCA`.
+    verbose : bool, default=False
+        Show progress over chunks.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        Cluster of each training row.
+    eigenvalues_ : ndarray of shape (n_clusters,)
+        Leading eigenvalues, decreasing. Those of the exact D^-½ K D^-½ lie between 0 and 1, the
+        largest is 1; without ``normalise`` they are those of the features' dot products over n.
+    cluster_centers_ : ndarray of shape (n_clusters, n_clusters)
+        Of the row-normalised eigenvectors.
+    n_floored_ : int
+        Training rows whose estimated degree was below the floor and was raised to it. If they are
+        many, use more features.
+    basis_ : ndarray of shape (m, n_clusters)
+        The features times this are the eigenvectors, before rows are normalised.
+    map_ : FeatureMap
+        The fitted feature map; with ``normalise`` its features are divided by roots of degrees.
+    accumulation_, accumulation_error_ : as in `rnca.RPCA`
+    n_samples_ : int
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from rnca import RSpectralClustering
+    >>> X, ring = make_circles(400, factor=0.3, noise=0.05, random_state=0)
+    >>> model = RSpectralClustering(2, gamma=20.0, n_features=100, random_state=0).fit(X)
+    >>> float(abs((model.labels_ == ring).mean() - 0.5))
+    0.5
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        feature_map: Any = "nystroem",
+        n_features: int = 1000,
+        gamma: float | str = "median",
+        normalise: bool = True,
+        n_init: int = 10,
+        random_state: Any = None,
+        chunk_size: int = 2048,
+        dtype: Any = "float32",
+        accumulation: str = "auto",
+        verbose: bool = False,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.feature_map = feature_map
+        self.n_features = n_features
+        self.gamma = gamma
+        self.normalise = normalise
+        self.n_init = n_init
+        self.random_state = random_state
+        self.chunk_size = chunk_size
+        self.dtype = dtype
+        self.accumulation = accumulation
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the rows.
+
+        Parameters
+        ----------
+        X : array-like, memory map or row-sliceable object of shape (n, d)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        check_count(self.n_clusters, "n_clusters")
+        check_count(self.n_init, "n_init")
+        view = View(X)
+        validate_data(self, X, skip_check_array=True)
+        check_at_least_two_rows(len(view), "X")
+        self.n_samples_ = len(view)
+        (drawn,) = self._fitted_maps(view)
+        self.map_ = self._normalised(drawn, view) if self.normalise else drawn
+        self._fit_views([view])
+        embedding = self._embedding_of_training_rows(view)
+        seed = seeds(self.random_state, 3)[2]
+        self._kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=seed)
+        self.labels_ = self._kmeans.fit(embedding).labels_
+        self.cluster_centers_ = self._kmeans.cluster_centers_
+        return self
+
+    def solve(self, moments: Moments) -> Self:
+        """Solve for the eigenvectors, given the moments of the features ``map_``."""
+        self._check_moments(moments)
+        m, n, k = self.map_.n_features_out, moments.n, self.n_clusters
+        if k > min(m, n):
+            raise ValueError(
+                f"n_clusters={k}: with {m} features and n_samples = {n} there are at most "
+                f"{min(m, n)} eigenvectors. Ask for fewer clusters, or use more features."
+            )
+        mean, second = moments.mean("x"), moments.covariance("xx")
+        second *= (n - 1) / n
+        second += np.outer(mean, mean)  # the kernel is not centred
+        values, vectors = leading_eigh(second, k)
+        # Directions that the features do not have, but for rounding, tell nothing.
+        null = values <= m * np.finfo(np.float64).eps * values[0]
+        roots = np.sqrt(np.where(null, np.inf, values))
+        self.basis_ = vectors * column_signs(vectors) / roots
+        self.eigenvalues_ = np.maximum(values, 0.0)
+        self.accumulation_ = "float64" if moments.error is None else "float32"
+        smallest = max(float(self.eigenvalues_[-1]), np.finfo(np.float64).tiny)
+        self.accumulation_error_ = moments.error_norm(m) / smallest
+        return self
+
+    def transform(self, X: Any) -> FloatArray:
+        """Row-normalised eigenvectors, extended to new rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, n_clusters)
+        """
+        view = self._checked(X)
+        return self._embedding(view).astype(view.read(0, 1).dtype, copy=False)
+
+    def predict(self, X: Any) -> npt.NDArray[np.int32]:
+        """Cluster of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        embedding = self._embedding(self._checked(X))
+        labels: npt.NDArray[np.int32] = self._kmeans.predict(embedding)
+        return labels
+
+    def _checked(self, X: Any) -> View:
+        check_is_fitted(self, "cluster_centers_")
+        view = View(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return view
+
+    def _normalised(self, fitted: FeatureMap, view: View) -> DegreeNormalised:
+        """Divide features by roots of degrees, for which the mean feature is needed."""
+        size = min(self._chunk_size(), len(view))
+        z = np.empty((size, fitted.n_features_out), self._feature_dtype())
+        mean, squares = np.zeros(z.shape[1]), np.zeros(z.shape[1])
+        for low, high in grid(0, len(view), size):
+            rows = z[: high - low]
+            fitted.features(view.read(low, high), rows)
+            mean += rows.sum(axis=0, dtype=np.float64)
+            squares += np.einsum("ij,ij->j", rows, rows)
+        return DegreeNormalised(fitted, mean / len(view), squares / len(view), len(view))
+
+    def _embedding(self, view: View) -> Matrix:
+        return _on_sphere(self._products(view, self.basis_))
+
+    def _embedding_of_training_rows(self, view: View) -> Matrix:
+        """Embed the rows and count those whose degree was raised to the floor."""
+        if not isinstance(self.map_, DegreeNormalised):
+            self.n_floored_ = 0
+            return self._embedding(view)
+        products = self._products(view, np.column_stack([self.basis_, self.map_.mean_]))
+        # Of z/√max(d, floor), the product with the mean is below √floor exactly if d < floor.
+        self.n_floored_ = int((products[:, -1] < np.sqrt(self.map_.floor)).sum())
+        return _on_sphere(products[:, :-1])
+
+    def _products(self, view: View, basis: Matrix) -> Matrix:
+        return np.concatenate(list(self._projected_chunks(view, self.map_, np.zeros(1), basis)))
+
+    def _unfitted_map(self, kind: Any, count: Any, gamma: Any, seed: int) -> FeatureMap:
+        if kind != "nystroem":
+            return super()._unfitted_map(kind, count, gamma, seed)
+        check_count(count, "n_features")
+        landmarks = super()._unfitted_map(kind, min(count, self.n_samples_), gamma, seed)
+        landmarks.set_params(whiten=True)
+        return landmarks
+
+    def _float32_error(self, exact_times: Callable[[Matrix], Matrix]) -> float:
+        # An eigenvalue moves by no more than the error's norm, of which the sketch suffices here.
+        return self.accumulation_error_
+
+    def _adopt(self, maps: Sequence[FeatureMap]) -> None:
+        (self.map_,) = maps
+
+    @property
+    def _maps(self) -> list[FeatureMap]:
+        return [self.map_]
+
+    @property
+    def _n_wanted(self) -> int:
+        return self.n_clusters
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.basis_.shape[1])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _on_sphere(rows: Matrix) -> Matrix:
+    """Rows brought to length 1; those of zeros are left as they are."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    unit: Matrix = rows / np.where(lengths == 0, 1.0, lengths)
+    return unit

@@ -1,0 +1,311 @@
+"""Randomized nonlinear linear discriminant analysis: RCCA of data and class indicators.
+
+Section 4 of the paper names it as an extension of RCCA.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import log_softmax, softmax
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from rnca.cca import RCCA
+from rnca.mapping import check_count
+from rnca.moments import Moments
+from rnca.rows import FloatArray, View
+
+Matrix = npt.NDArray[np.float64]
+
+# Share of a canonical variable's variance within classes that rounding may leave of none.
+_NO_SPREAD = 1e-9
+
+
+class RLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator):
+    """Linear discriminant analysis on random nonlinear features.
+
+    RCCA of z(X) with class indicators. Canonical variable k, divided by √(1 − ρ_k²), has unit
+    variance within classes; the nearest class mean, with the classes' shares as priors, is then
+    LDA's answer. ``RLDA(feature_map="linear", reg=0)`` is LDA. One pass over the data, whatever
+    the number of rows; memory as of `RCCA`.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Discriminants that `transform` returns, at most c − 1 for c classes (the default).
+        Classification always uses all.
+    feature_map : {"fourier", "nystroem", "linear", "orthogonal", "fastfood", "qmc"} or FeatureMap \
+instance, default="fourier"
+    n_features : int, default=1000
+        Number of random features m; ignored by linear features.
+    gamma : float or "median", default="median"
+        Kernel width of exp(-gamma ‖x − y‖²).
+    reg : float, default=1e-8
+        Added to the diagonal of the covariance of the unscaled features, within classes and in
+        total. With few rows for each feature larger values classify better.
+    random_state : int, numpy Generator, numpy RandomState or None
+    chunk_size : int, default=2048
+        Rows read, mapped and accumulated at a time.
+    dtype : {"float32", "float64"}, default="float32"
+        Type of the features. Their products are always summed in float64, since 1 − ρ² of well
+        separated classes is small.
+    verbose : bool, default=False
+        Show progress over chunks.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (c,)
+    priors_ : ndarray of shape (c,)
+        Share of each class among the training rows.
+    centroids_ : ndarray of shape (c, r)
+        Class means in the space of all r = min(c − 1, m) discriminants.
+    scalings_ : ndarray of shape (r,)
+        From canonical variables to discriminants.
+    rcca_ : RCCA
+        The fit of data and class indicators.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from rnca import RLDA
+    >>> X, ring = make_circles(400, factor=0.5, noise=0.05, random_state=0)
+    >>> RLDA(n_features=50, reg=1e-4, random_state=0).fit(X[:200], ring[:200]).score(
+    ...     X[200:], ring[200:]
+    ... )
+    1.0
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        feature_map: Any = "fourier",
+        n_features: int = 1000,
+        gamma: float | str = "median",
+        reg: float = 1e-8,
+        random_state: Any = None,
+        chunk_size: int = 2048,
+        dtype: Any = "float32",
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.feature_map = feature_map
+        self.n_features = n_features
+        self.gamma = gamma
+        self.reg = reg
+        self.random_state = random_state
+        self.chunk_size = chunk_size
+        self.dtype = dtype
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit to labelled rows.
+
+        Parameters
+        ----------
+        X : array-like, memory map or row-sliceable object of shape (n, d)
+        y : array-like of shape (n,)
+            Classes: numbers or text.
+
+        Returns
+        -------
+        self
+        """
+        view = View(X)
+        validate_data(self, X, y, skip_check_array=True)
+        indicators = self._set_classes(y, len(view))
+        self.rcca_ = self._unfitted_rcca().draw(X, indicators)
+        most = min(len(self.classes_) - 1, self.rcca_.map_x_.n_features_out)
+        self.rcca_.set_params(n_components=most)
+        self.rcca_.solve(self.rcca_.accumulate(X, indicators))
+        self._set_solution(self.rcca_.moments_)
+        return self
+
+    def path(self, sizes: Sequence[int], regs: Sequence[float] | None = None) -> list["RLDA"]:
+        """Models at smaller m, and other reg, from the pass already made.
+
+        Parameters
+        ----------
+        sizes : sequence of int
+            Each at most the fitted number of features, and at least c − 1.
+        regs : sequence of float, optional
+            Defaults to the fitted ``reg``. Each costs one factorisation.
+
+        Returns
+        -------
+        list of RLDA
+            Fitted, in the order of ``itertools.product(regs, sizes)``.
+        """
+        return list(self.iterate_path(sizes, regs))
+
+    def iterate_path(
+        self, sizes: Sequence[int], regs: Sequence[float] | None = None
+    ) -> Iterator["RLDA"]:
+        """Yield the models of `path` one by one."""
+        check_is_fitted(self, "rcca_")
+        pairs = [(m, len(self.classes_) - 1) for m in sizes]
+        asked = [self.reg] if regs is None else regs
+        for rcca in self.rcca_.iterate_path(pairs, [(reg, 0.0) for reg in asked]):
+            own = {"reg": rcca.reg[0], "n_features": rcca.n_features[0]}
+            model = RLDA(**{**self.get_params(deep=False), **own})
+            for name in ("n_features_in_", "feature_names_in_", "classes_", "priors_"):
+                if hasattr(self, name):
+                    setattr(model, name, getattr(self, name))
+            model.rcca_ = rcca
+            model._set_solution(self.rcca_.moments_)
+            yield model
+
+    def transform(self, X: Any) -> FloatArray:
+        """Discriminants: uncorrelated, of unit variance within classes, centred.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, n_components)
+        """
+        return self._discriminants(X)[:, : self._n_features_out]
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Log posterior of each class, up to a constant for each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, c), or of shape (n,) for two classes: log odds of the second
+        """
+        scores = self._class_scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        scores = self._class_scores(X)
+        labels: npt.NDArray[Any] = self.classes_[scores.argmax(axis=1)]
+        return labels
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Posterior probability of each class, as ndarray of shape (n, c)."""
+        probabilities: FloatArray = softmax(self._class_scores(X), axis=1)
+        return probabilities
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Logarithm of `predict_proba`."""
+        logarithms: FloatArray = log_softmax(self._class_scores(X), axis=1)
+        return logarithms
+
+    def _set_classes(self, y: Any, n: int) -> "Indicators":
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+        c = len(self.classes_)
+        if len(codes) != n:
+            raise ValueError(f"y has {len(codes)} labels but X has {n} rows: give one for each.")
+        if c < 2:
+            raise ValueError(
+                f"y has the one class {self.classes_[0]!r}: discriminants need at least 2 classes."
+            )
+        if n <= c:
+            raise ValueError(
+                f"y has {c} classes in n_samples = {n} rows: without more rows than classes there "
+                "is no spread within them."
+            )
+        if self.n_components is not None:
+            check_count(self.n_components, "n_components")
+            if self.n_components > c - 1:
+                raise ValueError(
+                    f"n_components={self.n_components}: {c} classes have at most {c - 1} "
+                    "discriminants."
+                )
+        self.priors_ = np.bincount(codes) / n
+        return Indicators(codes, c)
+
+    def _unfitted_rcca(self) -> RCCA:
+        return RCCA(
+            1,
+            feature_map=(self.feature_map, "linear"),
+            n_features=(self.n_features, 1),
+            gamma=(self.gamma, "median"),
+            reg=(self.reg, 0.0),
+            random_state=self.random_state,
+            chunk_size=self.chunk_size,
+            dtype=self.dtype,
+            accumulation="float64",
+            verbose=self.verbose,
+        )
+
+    def _set_solution(self, moments: Moments) -> None:
+        n = moments.n
+        F, correlations = self.rcca_.F_, self.rcca_.correlations_
+        within = np.maximum(1.0 - correlations**2, _NO_SPREAD)
+        # Moments divide by n − 1; LDA's covariance within classes, of largest likelihood, by n.
+        self.scalings_ = np.sqrt(n / (n - 1) / within)
+        # Cov(z, 1{y = j}) = p_j (mean of class j − mean): no pass for the means.
+        shares = self.priors_[:-1]
+        offsets = moments.covariance("xy", len(F)).T * (n - 1) / n / shares[:, None]
+        last = -(shares @ offsets) / self.priors_[-1]
+        self.centroids_ = np.vstack([offsets, last]) @ F * self.scalings_
+
+    def _discriminants(self, X: Any) -> FloatArray:
+        check_is_fitted(self, "centroids_")
+        variables: FloatArray = self.rcca_.transform(X)
+        return (variables * self.scalings_).astype(variables.dtype, copy=False)
+
+    def _class_scores(self, X: Any) -> FloatArray:
+        discriminants = self._discriminants(X)
+        constants = np.log(self.priors_) - (self.centroids_**2).sum(axis=1) / 2
+        scores: FloatArray = discriminants @ self.centroids_.T + constants
+        return scores.astype(discriminants.dtype, copy=False)
+
+    @property
+    def _n_features_out(self) -> int:
+        return min(self.n_components or len(self.scalings_), len(self.scalings_))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class Indicators:
+    """Indicators of all classes but the last, made row by row: n × (c − 1) truth values.
+
+    The last one is what the others leave of 1, and would make their covariance singular.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+        Class of each row, counted from 0.
+    classes : int
+        Their number c.
+    """
+
+    def __init__(self, codes: npt.NDArray[np.integer[Any]], classes: int) -> None:
+        self.codes, self.columns = codes, np.arange(classes - 1)
+        self.shape = (len(codes), classes - 1)
+
+    def __getitem__(self, rows: slice) -> npt.NDArray[np.bool_]:
+        indicators: npt.NDArray[np.bool_] = self.codes[rows, None] == self.columns
+        return indicators

@@ -1,0 +1,182 @@
+"""Figures of the autoencoder stage: reconstructions, error against d and m, the latent space."""
+
+import base64
+import io
+from collections.abc import Mapping
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from rnca.reporting.autoencoder import METHODS
+from rnca.reporting.figures import STYLE, panels, wrapped
+
+matplotlib.use("Agg")
+
+from matplotlib.figure import Figure
+from matplotlib.image import imread
+from matplotlib.ticker import LogLocator, NullLocator
+
+# Okabe and Ito's palette; each method also has a marker of its own.
+LOOK: dict[str, dict[str, Any]] = {
+    "pca": {"color": "#555555", "linestyle": "--", "marker": "x"},
+    "median": {"color": "#0072B2", "marker": "o"},
+    "authors": {"color": "#E69F00", "marker": "^"},
+    "chosen": {"color": "#009E73", "marker": "s"},
+    "combined": {"color": "#D55E00", "marker": "D"},
+}
+_AXES = {
+    "d": "number of latent factors $d$",
+    "m": "number of random features $m$",
+}
+# Rows of a grid of pictures, from above.
+_GRID = {
+    "original": "unseen test picture",
+    "median": "RPCA\n(median heuristic)",
+    "pca": "linear PCA",
+    "combined": "PCA encoder with linear\n+ random decoder",
+}
+_MAPS = ("median", "pca")
+_GAP = 0.1
+PICTURE_COLUMNS = ["experiment", "dataset", "repeat", "d", "use", "method", "png"]
+
+
+def reconstructions_figure(pictures: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    """Test pictures over their reconstructions, one grid per experiment.
+
+    Parameters
+    ----------
+    pictures : DataFrame
+        Rows of the stage's pictures; those of repeat 0 are drawn.
+    titles : mapping of experiment to title
+    """
+    drawn = pictures[(pictures["use"] == "grid") & (pictures["repeat"] == 0)]
+    names = list(dict.fromkeys(drawn["experiment"]))
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(7.0, 0.1 + 2.4 * max(len(names), 1)))
+        for number, name in enumerate(names):
+            axes = figure.add_axes(
+                (0.21, 1 - (number + 0.95) / len(names), 0.78, 0.82 / len(names))
+            )
+            _grid(axes, drawn[drawn["experiment"] == name])
+            d = drawn.loc[drawn["experiment"] == name, "d"].iloc[0]
+            axes.set_title(f"{titles[name]}, $d = {d}$", loc="left")
+    return figure
+
+
+def error_figure(summary: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    """Test error against d and against m, a panel for each sweep of an experiment.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        Of `rnca.reporting.autoencoder.autoencoder_summary`.
+    titles : mapping of experiment to title
+    """
+    swept = summary[summary["axis"].isin(list(_AXES))]
+    groups: dict[Any, pd.DataFrame] = dict(
+        iter(swept.groupby(["experiment", "axis"], observed=True))
+    )
+    with matplotlib.rc_context(STYLE):
+        figure, axes_of = panels([f"{name} {axis}" for name, axis in groups], panels_a_row=2)
+        handles: dict[str, Any] = {}
+        for axes, ((name, axis), rows) in zip(axes_of.values(), groups.items(), strict=True):
+            handles |= _curves(axes, rows, axis)
+            fixed = "m" if axis == "d" else "d"
+            axes.set_title(f"{wrapped(titles[name])}\n${fixed} = {rows[fixed].iloc[-1]}$")
+            axes.set_xlabel(_AXES[axis])
+            axes.set_ylabel(r"test error $\|Y - R\|^2 / \|Y\|^2$")
+        if handles:
+            figure.legend(handles.values(), handles, loc="outside lower center", ncols=2)
+    return figure
+
+
+def latent_figure(pictures: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    """Test pictures at their first two latent factors, by RPCA and by PCA.
+
+    Parameters
+    ----------
+    pictures : DataFrame
+        Rows of the stage's pictures; those of repeat 0 are drawn, of one experiment per dataset.
+    titles : mapping of experiment to title
+    """
+    placed = pictures[(pictures["use"] == "map") & (pictures["repeat"] == 0)]
+    wanted = [
+        (name, method)
+        for name in placed.drop_duplicates("dataset")["experiment"]
+        for method in _MAPS
+    ]
+    with matplotlib.rc_context(STYLE):
+        figure, axes_of = panels([" ".join(each) for each in wanted], panels_a_row=2)
+        figure.set_figheight(1.25 * figure.get_figheight())
+        for axes, (name, method) in zip(axes_of.values(), wanted, strict=True):
+            _place(axes, placed[(placed["experiment"] == name) & (placed["method"] == method)])
+            axes.set_title(f"{wrapped(titles[name])}\n{METHODS[method]}")
+            axes.set_xlabel("latent factor 1")
+            axes.set_ylabel("latent factor 2")
+    return figure
+
+
+def _grid(axes: Any, rows: pd.DataFrame) -> None:
+    lines = [_strip(rows[rows["method"] == method]) for method in _GRID]
+    height = lines[0].shape[0]
+    axes.imshow(np.concatenate(lines), interpolation="nearest")
+    axes.set_yticks(
+        [(i + 0.5 - _GAP / 2) * height for i in range(len(_GRID))], list(_GRID.values())
+    )
+    axes.set_xticks([])
+    axes.tick_params(length=0)
+    axes.grid(False)
+    axes.spines[:].set_visible(False)
+    axes.set_anchor("W")
+
+
+def _curves(axes: Any, rows: pd.DataFrame, axis: str) -> dict[str, Any]:
+    handles = {}
+    for method, label in METHODS.items():
+        points = rows[rows["method"] == method]
+        if not len(points):
+            continue
+        if method == "pca" and axis == "m":  # which has no random features
+            look = {**LOOK[method], "marker": ""}
+            handles[label] = axes.axhline(points["test_mean"].iloc[0], **look)
+        else:
+            (handles[label],) = axes.plot(points[axis], points["test_mean"], **LOOK[method])
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    ticks = sorted(rows.loc[rows["method"] != "pca", axis].unique())
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.set_xticks([], minor=True)
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5, 7)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_locator(NullLocator())
+    return handles
+
+
+def _strip(rows: pd.DataFrame) -> NDArray[np.float64]:
+    """Put pictures in a line, with gaps between them."""
+    pictures = [_read(png) for png in rows["png"]]
+    side = pictures[0].shape[0]
+    gap = max(1, round(_GAP * side))
+    padded = [np.pad(each, ((0, gap), (0, gap), (0, 0)), constant_values=1.0) for each in pictures]
+    return np.concatenate(padded, axis=1)
+
+
+def _place(axes: Any, rows: pd.DataFrame) -> None:
+    points = rows[["factor_1", "factor_2"]].to_numpy()
+    side = np.ptp(points, axis=0).max() / 16
+    for (x, y), png in zip(points, rows["png"], strict=True):
+        extent = (x - side / 2, x + side / 2, y - side / 2, y + side / 2)
+        axes.imshow(_read(png), extent=extent, interpolation="nearest", zorder=2)
+    low, high = points.min(axis=0) - side, points.max(axis=0) + side
+    axes.set_xlim(low[0], high[0])
+    axes.set_ylim(low[1], high[1])
+    axes.set_aspect("equal")
+
+
+def _read(png: str) -> NDArray[np.float64]:
+    """Decode a picture to h × w × 3, from 0 to 1."""
+    pixels = np.asarray(imread(io.BytesIO(base64.b64decode(png)), format="png"), dtype=np.float64)
+    return np.repeat(pixels[:, :, None], 3, axis=2) if pixels.ndim == 2 else pixels[:, :, :3]

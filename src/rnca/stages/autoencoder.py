@@ -1,0 +1,396 @@
+"""Stage autoencoder: reconstruction of unseen pictures, beside linear PCA (Section 5.4)."""
+
+import platform
+import resource
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_info
+
+from rnca.autoencoder import RandomizedAutoencoder
+from rnca.datasets.prepared import Prepared
+from rnca.datasets.splits import fraction_split
+from rnca.datasets.views import RowView
+from rnca.features import median_gamma
+from rnca.seeding import derived_seed
+from rnca.stages.pictures import latent_map, no_pictures, picture_rows, shown_rows
+
+# Rows that stand for all where no more are needed: for the median heuristic of the latent
+# factors, and for the errors on training and tuning rows.
+_SAMPLE = 2048
+
+
+@dataclass(frozen=True)
+class Method:
+    """What is fitted under a name: encoder, decoder and their kernel widths.
+
+    Attributes
+    ----------
+    name : str
+        ``pca``; ``median``, the widths the paper states; ``authors``, those of its code;
+        ``chosen``, by the error on tuning rows; ``combined``, a linear encoder and a decoder
+        with linear beside random features, at the width chosen for it.
+    encoder, decoder : {"fourier", "linear"}
+    linear_part : bool
+        Whether the decoder has linear features beside the random ones.
+    encoder_width, decoder_width : float, optional
+        gamma as a multiple of the median heuristic's. None, where the map is not linear: 2·gamma²
+        in units of the pixels, since the authors' code draws weights of standard deviation
+        2·gamma instead of √(2·gamma).
+    reg : float, optional
+        None: the authors' ridge.
+    """
+
+    name: str
+    encoder: str = "fourier"
+    decoder: str = "fourier"
+    linear_part: bool = False
+    encoder_width: float | None = None
+    decoder_width: float | None = None
+    reg: float | None = None
+
+
+PCA = Method("pca", "linear", "linear")
+MEDIAN = Method("median", encoder_width=1.0, decoder_width=1.0)
+AUTHORS = Method("authors")
+# Without the widths and the regulariser that are to be chosen.
+CHOSEN = Method("chosen")
+COMBINED = Method("combined", "linear", linear_part=True)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Autoencoders of one dataset at one number of latent factors.
+
+    Attributes
+    ----------
+    name : str
+    components : int
+        Latent factors d.
+    features : int
+        Random features m of the encoder, and as many of the decoder.
+    white : float
+        The pixel value that counts as 1.
+    ridge : float
+        The authors': added to sums of squares of the decoder's features.
+    search : dict
+        ``share`` of the training and tuning rows, and of the features, that candidates are
+        compared with; ``encoder`` and ``decoder``, the widths, and ``regs`` to choose from.
+    sweeps : dict
+        Numbers of factors to try at m (``d``) and of features at d (``m``).
+    shown : int
+        How many test pictures are kept with their reconstructions.
+    seed : int
+        Of the whole run.
+    """
+
+    name: str
+    components: int
+    features: int
+    white: float
+    ridge: float
+    search: dict[str, Any]
+    sweeps: dict[str, Sequence[int]]
+    shown: int
+    seed: int
+
+    def seed_of(self, repeat: int, purpose: str) -> int:
+        """Derive the seed for one purpose of a repeat."""
+        return derived_seed(self.seed, "autoencoder", self.name, repeat, purpose)
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """Pictures of one split as rows of numbers from 0 to 1, read when they are asked for."""
+
+    train: RowView
+    tune: RowView
+    test: RowView
+
+    @classmethod
+    def of(cls, experiment: Experiment, data: Prepared, repeat: int) -> "Pixels":
+        """Draw 80 % of the pictures to train, 10 % to tune, 10 % to test."""
+        split = fraction_split(data.n_rows, experiment.seed_of(repeat, "split"))
+        flat = data.images.reshape(data.n_rows, -1)
+        white = np.full(flat.shape[1], float(experiment.white))
+        parts = (split.train, split.tune, split.test)
+        return cls(*(RowView(flat, rows, scale=white) for rows in parts))
+
+    def share(self, fraction: float) -> "Pixels":
+        """Keep a share of the training and of the tuning rows."""
+        train, tune = (_spread(part, int(len(part) * fraction)) for part in (self.train, self.tune))
+        return Pixels(train, tune, self.test)
+
+
+def _spread(view: RowView, count: int) -> RowView:
+    """Show ``count`` rows, spread evenly over those of a view."""
+    assert view.rows is not None
+    index = np.linspace(0, len(view) - 1, min(len(view), max(2, count))).astype(np.int64)
+    return replace(view, rows=view.rows[index])
+
+
+class Fit:
+    """A method fitted to training rows, in two steps that are timed.
+
+    Attributes
+    ----------
+    model : RandomizedAutoencoder
+    encoder_width, decoder_width : float or None
+        gamma as a multiple of the median heuristic's; None for linear maps.
+    encoder_seconds, decoder_seconds : float
+    """
+
+    def __init__(
+        self, experiment: Experiment, method: Method, repeat: int, components: int, features: int
+    ) -> None:
+        self.experiment, self.method, self.repeat = experiment, method, repeat
+        self.model = RandomizedAutoencoder(
+            components,
+            feature_map=method.encoder,
+            n_features=features,
+            decoder_feature_map=method.decoder,
+            n_decoder_features=features,
+            linear_part=method.linear_part,
+            random_state=experiment.seed_of(repeat, "features"),
+            verbose=True,
+        )
+        self.encoder_width: float | None = None
+        self.decoder_width: float | None = None
+
+    def encoder(self, train: RowView) -> "Fit":
+        """Fit the encoder."""
+        started = perf_counter()
+        if self.method.encoder != "linear":
+            gamma, self.encoder_width = self._gamma(train, self.method.encoder_width)
+            self.model.set_params(gamma=gamma)
+        self.model.fit_encoder(train)
+        self.encoder_seconds = perf_counter() - started
+        return self
+
+    def decoder(self, train: RowView) -> "Fit":
+        """Fit the decoder."""
+        started = perf_counter()
+        if self.method.decoder != "linear":
+            factors = self.model.transform(_spread(train, _SAMPLE))
+            gamma, self.decoder_width = self._gamma(factors, self.method.decoder_width)
+            self.model.set_params(decoder_gamma=gamma)
+        reg = self.method.reg
+        if reg is None:
+            reg = self.experiment.ridge / (len(train) - 1)
+        self.model.set_params(reg=reg).fit_decoder(train)
+        self.decoder_seconds = perf_counter() - started
+        return self
+
+    def _gamma(self, rows: Any, width: float | None) -> tuple[float, float]:
+        """Return gamma, and as a multiple of the median heuristic's."""
+        median = median_gamma(rows, random_state=self.model.random_state)
+        width = 2 * median if width is None else width
+        return width * median, width
+
+    def record(self, pixels: Pixels, axis: str) -> dict[str, Any]:
+        """Measure the fit: one row of the stage's CSV."""
+        started = perf_counter()
+        self.model.transform(pixels.test)
+        encode_seconds = perf_counter() - started
+        test_error = self.model.error(pixels.test)
+        return {
+            "experiment": self.experiment.name,
+            "axis": axis,
+            "method": self.method.name,
+            "repeat": self.repeat,
+            "d": self.model.n_components,
+            "m": self.model.n_features,
+            "n_train": len(pixels.train),
+            "n_tune": len(pixels.tune),
+            "n_test": len(pixels.test),
+            "encoder_width": self.encoder_width,
+            "decoder_width": self.decoder_width,
+            "reg": self.model.reg,
+            "train_error": self.model.error(_spread(pixels.train, _SAMPLE)),
+            "tune_error": self.model.error(_spread(pixels.tune, _SAMPLE)),
+            "test_error": test_error,
+            "test_psnr": -10 * np.log10(test_error * _mean_square(pixels.test)),
+            "encoder_seconds": self.encoder_seconds,
+            "decoder_seconds": self.decoder_seconds,
+            "encode_seconds": encode_seconds,
+            "threads": _threads(),
+            "peak_mb": _peak_mb(),
+        }
+
+
+def run_part(
+    experiment: Experiment,
+    data: Prepared,
+    repeats: Iterable[int],
+    axes: Iterable[str],
+    before: pd.DataFrame | None = None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Make some repeats and sweeps of an experiment.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    data : Prepared
+    repeats : iterable of int
+    axes : iterable of {"d", "m"}
+        Of the sweeps.
+    before : DataFrame, optional
+        Errors of repeat 0, if there are sweeps but repeat 0 is not made here.
+
+    Returns
+    -------
+    errors : DataFrame
+        One row per fit.
+    pictures : DataFrame
+        Of repeat 0; none if it is not made here.
+    """
+    errors, pictures = [], no_pictures()
+    for repeat in repeats:
+        found, kept = run_repeat(experiment, data, repeat)
+        errors.append(found)
+        if repeat == 0:
+            pictures = kept
+    for axis in axes:
+        methods = chosen_before(errors[0] if before is None else before)
+        errors.append(run_sweep(experiment, data, axis, methods))
+    return pd.concat(errors, ignore_index=True), pictures
+
+
+def run_repeat(
+    experiment: Experiment, data: Prepared, repeat: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Fit every method on the split of a repeat.
+
+    Returns
+    -------
+    errors : DataFrame
+        One row per method.
+    pictures : DataFrame
+        Of test rows: pictures, their reconstructions, and where they lie in the latent space.
+    """
+    pixels = Pixels.of(experiment, data, repeat)
+    index = shown_rows(data, pixels.test, experiment.shown)
+    shown = pixels.test[index]
+    records, pictures = [], [picture_rows(data, pixels.test, index, shown, "original")]
+    for method in (PCA, MEDIAN, AUTHORS, *chosen(experiment, pixels, repeat)):
+        fit = Fit(experiment, method, repeat, experiment.components, experiment.features)
+        fit.encoder(pixels.train).decoder(pixels.train)
+        records.append(fit.record(pixels, "table"))
+        decoded = fit.model.inverse_transform(fit.model.transform(shown))
+        pictures.append(picture_rows(data, pixels.test, index, decoded, method.name))
+        if method in (PCA, MEDIAN):
+            pictures.append(latent_map(data, pixels.test, fit.model, method.name))
+    labelled = pd.concat(pictures, ignore_index=True).assign(
+        experiment=experiment.name, repeat=repeat, d=experiment.components
+    )
+    return pd.DataFrame(records), labelled
+
+
+def chosen(experiment: Experiment, pixels: Pixels, repeat: int) -> list[Method]:
+    """Choose widths and regularisers by the error on tuning rows.
+
+    Candidates are compared on a share of the rows with the same share of the features: as many
+    rows to a feature as in the fit that follows, at a fraction of its cost.
+    """
+    share = experiment.search["share"]
+    few = pixels.share(share)
+    features = max(int(experiment.features * share), 2 * experiment.components)
+
+    def best(encoders: Iterable[Method]) -> Method:
+        fits = (
+            Fit(experiment, method, repeat, experiment.components, features) for method in encoders
+        )
+        return min(
+            (found for fit in fits for found in _candidates(fit, few)), key=lambda found: found[0]
+        )[1]
+
+    widths = experiment.search["encoder"]
+    return [best(replace(CHOSEN, encoder_width=width) for width in widths), best([COMBINED])]
+
+
+def _candidates(fit: Fit, pixels: Pixels) -> Iterator[tuple[float, Method]]:
+    """Yield the error on tuning rows of each decoder width and regulariser, and the method."""
+    fit.encoder(pixels.train)
+    encoder, regs = fit.method, fit.experiment.search["regs"]
+    for width in fit.experiment.search["decoder"]:
+        fit.method = replace(encoder, decoder_width=width, reg=regs[0])
+        fit.decoder(pixels.train)
+        for model in fit.model.path(regs):
+            yield model.error(pixels.tune), replace(fit.method, reg=model.reg)
+
+
+def chosen_before(errors: pd.DataFrame) -> list[Method]:
+    """Read what was chosen in repeat 0 from its rows."""
+    table = errors[(errors["axis"] == "table") & (errors["repeat"] == 0)].set_index("method")
+    return [
+        replace(
+            method,
+            encoder_width=float(table["encoder_width"][method.name]),
+            decoder_width=float(table["decoder_width"][method.name]),
+            reg=float(table["reg"][method.name]),
+        )
+        for method in (CHOSEN, COMBINED)
+    ]
+
+
+def run_sweep(
+    experiment: Experiment, data: Prepared, axis: str, chosen: Iterable[Method]
+) -> pd.DataFrame:
+    """Fit, on the split of repeat 0, at other numbers of factors or of features.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    data : Prepared
+    axis : {"d", "m"}
+    chosen : iterable of Method
+        What was chosen in repeat 0; widths stay the same multiples of the median heuristic's.
+    """
+    pixels = Pixels.of(experiment, data, 0)
+    sizes = experiment.sweeps[axis]
+    fits = (
+        fit
+        for method in (PCA, MEDIAN, *chosen)
+        for fit in (_over_d if axis == "d" else _over_m)(experiment, method, sizes, pixels.train)
+    )
+    return pd.DataFrame([fit.record(pixels, axis) for fit in fits])
+
+
+def _over_d(
+    experiment: Experiment, method: Method, sizes: Sequence[int], train: RowView
+) -> Iterator[Fit]:
+    # Factors are nested: one encoder serves all numbers of them.
+    fit = Fit(experiment, method, 0, max(sizes), experiment.features).encoder(train)
+    for components in sizes:
+        fit.model.set_params(n_components=components)
+        yield fit.decoder(train)
+
+
+def _over_m(
+    experiment: Experiment, method: Method, sizes: Sequence[int], train: RowView
+) -> Iterator[Fit]:
+    # Without random features, m is a label.
+    for features in sizes if method != PCA else sizes[:1]:
+        fit = Fit(experiment, method, 0, experiment.components, features)
+        yield fit.encoder(train).decoder(train)
+
+
+def _mean_square(view: RowView) -> float:
+    pieces = (view[start : start + _SAMPLE] for start in range(0, len(view), _SAMPLE))
+    return float(sum(np.square(piece).sum() for piece in pieces)) / (len(view) * view.shape[1])
+
+
+def _threads() -> int:
+    """As many as BLAS may use."""
+    blas = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    return int(max(blas))
+
+
+def _peak_mb() -> float:
+    """Peak memory of this process so far, in millions of bytes."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak * (1 if platform.system() == "Darwin" else 1024) / 1e6

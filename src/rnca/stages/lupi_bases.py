@@ -1,0 +1,172 @@
+"""RCCA features of the lupi stage: every variant, m and reg from one factor per fit and reg."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rnca.lupi import Cells, canonical_bases, nearest_rotation, second_view
+from rnca.moments import Moments
+from rnca.whitening import Factor
+
+Matrix = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.intp]
+
+
+class Variant(NamedTuple):
+    """What RCCA correlates the pictures with: second views that are functions of a kind of row.
+
+    Attributes
+    ----------
+    table : ndarray of shape (kinds, q)
+        The views' columns, side by side, for each kind.
+    views : sequence of sequence of int
+        The columns of each view.
+    components : int
+        Canonical variables of each view, at most.
+    """
+
+    table: npt.NDArray[Any]
+    views: Sequence[Sequence[int]]
+    components: int
+
+
+class System(NamedTuple):
+    """Variants that share their cells.
+
+    Attributes
+    ----------
+    kinds : ndarray of int of shape (n,)
+        The kind (the animal, say) of each training row.
+    variants : mapping of str to Variant
+    """
+
+    kinds: npt.NDArray[np.integer[Any]]
+    variants: Mapping[str, Variant]
+
+
+class Basis(NamedTuple):
+    """Canonical variables of one variant, m and reg, from one fit.
+
+    Attributes
+    ----------
+    F : ndarray of shape (m, r)
+        Of the features less their mean; what all views of a system share.
+    mean : ndarray of shape (m,)
+    frame : ndarray of shape (n, r)
+        ``(z − mean)·F`` of all training rows, those of other folds too.
+    directions : ndarray of shape (r, k)
+        The canonical variables are ``frame @ directions``.
+    views : ndarray of int of shape (k,)
+        The second view that each belongs to.
+    """
+
+    F: Matrix
+    mean: Matrix
+    frame: Matrix
+    directions: Matrix
+    views: npt.NDArray[np.intp]
+
+    def gram(self) -> Matrix:
+        """Gram matrix of the canonical variables of all training rows."""
+        gram: Matrix = self.frame @ (self.directions @ self.directions.T) @ self.frame.T
+        return gram
+
+    def variables(self, rows: Rows | slice = slice(None)) -> Matrix:
+        """Canonical variables of training rows."""
+        variables: Matrix = self.frame[rows] @ self.directions
+        return variables
+
+
+def fit_bases(
+    z: Matrix, rows: Rows, systems: Sequence[System], sizes: Sequence[int], regs: Sequence[float]
+) -> Iterator[tuple[tuple[str, int, float], Basis]]:
+    """Fit every variant at every m and reg to some of the training rows.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n, m)
+        Features of all training rows.
+    rows : ndarray of int
+        The rows to fit to.
+    systems : sequence of System
+    sizes : sequence of int
+        m, at most that of ``z``.
+    regs : sequence of float
+
+    Yields
+    ------
+    (variant, m, reg), Basis
+    """
+    moments = Moments(z.shape[1]).update(z[rows])
+    mean = moments.mean("x")
+    centred = z - mean
+    problems = [_Problems(system, rows, z, mean) for system in systems]
+    for reg in regs:
+        factor = Factor(moments, "x", reg)
+        for each in problems:
+            means = each.means.copy()
+            factor.whiten_rows(means)
+            for m in sizes:
+                for name, basis in each.bases(means[:m], factor, centred[:, :m], mean[:m]):
+                    yield (name, m, reg), basis
+
+
+class _Problems:
+    """The cells of a system among the rows fitted to, and its variants' whitened views."""
+
+    def __init__(self, system: System, rows: Rows, z: Matrix, mean: Matrix) -> None:
+        cells = Cells.of(system.kinds[rows, None])
+        present = cells.values[:, 0]
+        self.means = cells.weighted_means(cells.sums(z[rows]), mean)
+        self.views: dict[str, dict[int, Matrix]] = {name: {} for name in system.variants}
+        self.components = {name: each.components for name, each in system.variants.items()}
+        for name, variant in system.variants.items():
+            for i, columns in enumerate(variant.views):
+                own = Cells.of(variant.table[present][:, list(columns)])
+                if len(own.counts) > 1:  # a constant view has no canonical variable
+                    # Indicators, unregularised: any other map that tells the view's values apart
+                    # gives the same variables, rotated at most.
+                    indicators = np.eye(len(own.counts))[own.code]
+                    self.views[name][i] = second_view(indicators, cells.roots, 0.0)
+
+    def bases(
+        self, means: Matrix, factor: Factor, centred: Matrix, mean: Matrix
+    ) -> Iterator[tuple[str, Basis]]:
+        every = [view for views in self.views.values() for view in views.values()]
+        found = canonical_bases(means, every, max(self.components.values()))
+        F = factor.unwhiten(found.frame)
+        frame, directions = centred @ F, iter(found.directions)
+        for name, views in self.views.items():
+            own = [next(directions)[:, : self.components[name]] for _ in views]
+            belongs = np.repeat(list(views), [part.shape[1] for part in own])
+            yield name, Basis(F, mean, frame, np.hstack(own), belongs)
+
+
+def cross_fitted(
+    whole: Basis, parts: Sequence[Basis], folds: Sequence[tuple[Rows, Rows]]
+) -> Matrix:
+    """Canonical variables of each fold from the fit to the others, turned towards the whole fit's.
+
+    Parameters
+    ----------
+    whole : Basis
+        Fitted to all rows.
+    parts : sequence of Basis
+        Fitted to the rows of each fold that are not held out, in the order of ``folds``.
+    folds : sequence of (rows fitted to, rows held out)
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+    """
+    target = whole.variables()
+    out = np.zeros_like(target)
+    for part, (fitted, held) in zip(parts, folds, strict=True):
+        seen, new = part.variables(fitted), part.variables(held)
+        for view in np.unique(part.views):
+            theirs, ours = part.views == view, whole.views == view
+            turn = nearest_rotation(seen[:, theirs], target[np.ix_(fitted, ours)])
+            out[np.ix_(held, ours)] = new[:, theirs] @ turn
+    return out

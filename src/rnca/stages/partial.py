@@ -1,0 +1,60 @@
+"""What outlives a job that is killed: no declared output, which Snakemake would delete."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from rnca.files import replacing
+
+Row = dict[str, Any]
+
+
+def state_file(directory: str | PathLike[str], name: str, made_by: Mapping[str, Any]) -> Path:
+    """Name the file in which a job keeps its state, after all that the state depends on.
+
+    A file that the same job left under other settings is deleted.
+
+    Parameters
+    ----------
+    directory : path
+    name : str
+        Of the job, with the file's ending.
+    made_by : mapping
+        Settings, data and code; writable as JSON.
+    """
+    digest = hashlib.sha256(json.dumps(made_by, sort_keys=True).encode()).hexdigest()
+    plain = Path(directory, name)
+    wanted = plain.with_stem(f"{plain.stem}-{digest[:16]}")
+    for other in wanted.parent.glob(f"{plain.stem}-{'?' * 16}{plain.suffix}"):
+        if other != wanted:
+            other.unlink()
+    return wanted
+
+
+class PartialRows:
+    """A file of finished rows.
+
+    Parameters
+    ----------
+    path : path
+        Read if it is there: the rows of a job with the same settings that was broken off.
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = Path(path)
+        self.rows: list[Row] = []
+        if self.path.exists():
+            self.rows = json.loads(self.path.read_text(encoding="utf-8"))
+
+    def get(self, key: Mapping[str, Any], compute: Callable[[], Row]) -> Row:
+        """Return the row with these values, computed and written first if it is not there."""
+        for row in self.rows:
+            if all(row[name] == value for name, value in key.items()):
+                return row
+        self.rows.append(compute())
+        with replacing(self.path) as partial:
+            partial.write_text(json.dumps(self.rows), encoding="utf-8")
+        return self.rows[-1]

@@ -1,0 +1,250 @@
+"""The linear SVM+ of Vapnik and Vashist (2009): slacks that are a function of privileged columns.
+
+    min  ½‖w‖² + γ/2·‖w⋆‖² + C·Σᵢ ξᵢ    with  ξᵢ = w⋆·x⋆ᵢ + b⋆ ≥ 0  and  yᵢ(w·xᵢ + b) ≥ 1 − ξᵢ.
+
+Rows of equal x⋆ have equal slacks. So the dual needs one multiplier per row and one number per
+distinct x⋆, a cell: with S the rows' membership in cells and n_g the cells' sizes it reads
+
+    min  ½·αᵀYKYα − 1ᵀα + δᵀK⋆δ/(2γ)    with  α ≥ 0,  yᵀα = 0,  1ᵀδ = 0,  Sᵀα − δ ≤ C·n_g,
+
+where w = Σᵢ αᵢyᵢxᵢ and w⋆ = Σ_g δ_g·x⋆_g/γ. Against the SVM's dual, the bound C on each multiplier
+has become a bound on their sum over a cell, which δ moves between cells. The multipliers of the
+constraints are b, b⋆ and the cells' slacks.
+"""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rnca.rows import View, check_pair
+
+Matrix = npt.NDArray[np.float64]
+
+_TOLERANCE = 1e-8
+_ITERATIONS = 200
+
+
+class Solution(NamedTuple):
+    """Solution of the dual.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n,)
+        αᵢ·yᵢ: the decision function of kernel values k(x, xᵢ) is Σᵢ coefᵢ·k(x, xᵢ) + intercept.
+    intercept : float
+    excess : ndarray of shape (g,)
+        δ.
+    slacks : ndarray of shape (g,)
+        ξ of each cell.
+    slack_intercept : float
+        b⋆.
+    n_iter : int
+    """
+
+    coef: Matrix
+    intercept: float
+    excess: Matrix
+    slacks: Matrix
+    slack_intercept: float
+    n_iter: int
+
+
+def solve_dual(
+    K: Matrix,
+    signs: Matrix,
+    cells: npt.NDArray[np.integer[Any]],
+    K_star: Matrix,
+    *,
+    C: float,
+    gamma: float,
+) -> Solution:
+    """Solve the dual by the interior-point method of PIQP.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Kernel matrix of the rows.
+    signs : ndarray of shape (n,)
+        y as −1 and 1.
+    cells : ndarray of int of shape (n,)
+        Which row of ``K_star`` belongs to each row.
+    K_star : ndarray of shape (g, g)
+        Kernel matrix of the distinct privileged rows.
+    C, gamma : float
+
+    Raises
+    ------
+    FloatingPointError
+        If the solver does not reach its tolerance.
+    """
+    n, g = len(signs), len(K_star)
+    # In units of both kernels' mean diagonal, and multipliers in units of C where C is small, all
+    # numbers the solver sees are of order 1, and its tolerance means the same for all data.
+    unit, unit_star = _mean_diagonal(K), _mean_diagonal(K_star)
+    C_scaled, gamma_scaled = C * unit, gamma * unit / unit_star
+    scale = min(1.0, C_scaled)
+    P = np.zeros((n + g, n + g), order="F")
+    P[:n, :n] = K * (signs[:, None] * signs) * (scale / unit)
+    P[n:, n:] = K_star * (scale / unit_star / gamma_scaled)
+    linear = np.concatenate([np.full(n, -1.0), np.zeros(g)])
+    equal = np.zeros((2, n + g), order="F")
+    equal[0, :n], equal[1, n:] = signs, 1.0
+    sums = np.zeros((g, n + g), order="F")
+    sums[cells, np.arange(n)] = 1.0
+    sums[:, n:] = -np.eye(g)
+    most: Matrix = np.bincount(cells, minlength=g) * np.float64(C_scaled / scale)
+    least = np.concatenate([np.zeros(n), np.full(g, -np.inf)])
+    result = _quadratic_program(P, linear, equal, np.zeros(2), sums, most, least)
+    multipliers = np.maximum(result.x, 0.0) * (scale / unit)
+    return Solution(
+        coef=multipliers[:n] * signs,
+        intercept=float(result.y[0]),
+        excess=result.x[n:] * (scale / unit),
+        slacks=np.maximum(result.z_u, 0.0),
+        slack_intercept=float(result.y[1]),
+        n_iter=int(result.info.iter),
+    )
+
+
+def _mean_diagonal(K: Matrix) -> float:
+    return float(np.diagonal(K).mean()) or 1.0
+
+
+def _quadratic_program(
+    P: Matrix, c: Matrix, A: Matrix, b: Matrix, G: Matrix, most: Matrix, least: Matrix
+) -> Any:
+    """Minimise ½xᵀPx + cᵀx with Ax = b, Gx ≤ most and x ≥ least."""
+    try:
+        import piqp
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "SVM+ is solved by piqp, which is not installed: pip install 'rnca[workflow]', or piqp "
+            "alone.",
+            name=error.name,
+        ) from error
+    solver = piqp.DenseSolver()
+    solver.settings.eps_abs = solver.settings.eps_rel = _TOLERANCE
+    solver.settings.max_iter = _ITERATIONS
+    unbounded = np.full(len(c), np.inf)
+    solver.setup(P, c, A, b, G, np.full(len(most), -np.inf), most, least, unbounded)
+    status = solver.solve()
+    if status != piqp.PIQP_SOLVED:
+        raise FloatingPointError(
+            f"PIQP ended with {status} after {solver.result.info.iter} steps: C or gamma are too "
+            "extreme for these data. Standardise the columns, or move C and gamma towards 1."
+        )
+    return solver.result
+
+
+class SVMPlus(ClassifierMixin, BaseEstimator):
+    """Linear support vector machine with privileged information, for two classes.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of the slacks.
+    gamma : float, default=1.0
+        γ, the weight of ‖w⋆‖²; no kernel width. For γ → 0 and linearly independent privileged
+        rows SVM+ tends to the SVM.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, d)
+        w.
+    intercept_ : ndarray of shape (1,)
+        b.
+    slack_coef_ : ndarray of shape (p,)
+        w⋆.
+    slack_intercept_ : float
+        b⋆.
+    classes_ : ndarray of shape (2,)
+    n_iter_ : int
+        Steps of the solver.
+
+    Notes
+    -----
+    Needs `piqp <https://pypi.org/project/piqp/>`_. Memory is 8·(n + g)² bytes a few times, time
+    cubic in n + g, where g is the number of distinct privileged rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rnca import SVMPlus
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> y = ["low", "low", "high", "high"]
+    >>> SVMPlus().fit(X, y, privileged=X**2).predict([[0.5], [2.5]]).tolist()
+    ['low', 'high']
+    """
+
+    def __init__(self, C: float = 1.0, gamma: float = 1.0) -> None:
+        self.C = C
+        self.gamma = gamma
+
+    def fit(self, X: Any, y: Any, *, privileged: Any = None) -> Self:
+        """Fit to training rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+            Two classes.
+        privileged : array-like of shape (n, p)
+            X⋆, of these rows and of no others.
+
+        Returns
+        -------
+        self
+        """
+        for name in ("C", "gamma"):
+            if not 0 < getattr(self, name) < np.inf:
+                raise ValueError(f"{name}={getattr(self, name)!r}: give a finite number > 0.")
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        told, code = np.unique(_privileged(X, privileged), axis=0, return_inverse=True)
+        self.classes_, positive = np.unique(y, return_inverse=True)
+        if len(self.classes_) != 2:
+            raise ValueError(
+                f"y has {len(self.classes_)} class(es): SVM+ separates two. Use "
+                "OneVsRestClassifier for more."
+            )
+        signs = np.where(positive, 1.0, -1.0)
+        found = solve_dual(
+            X @ X.T, signs, code.reshape(-1), told @ told.T, C=self.C, gamma=self.gamma
+        )
+        self.coef_, self.intercept_ = (found.coef @ X)[None, :], np.array([found.intercept])
+        self.slack_coef_ = found.excess @ told / self.gamma
+        self.slack_intercept_ = found.slack_intercept
+        self.n_iter_ = found.n_iter
+        return self
+
+    def decision_function(self, X: Any) -> Matrix:
+        """Return w·x + b, positive for ``classes_[1]``; nothing privileged is needed."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        values: Matrix = X @ self.coef_[0] + self.intercept_[0]
+        return values
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the class of each row."""
+        positive = self.decision_function(X) > 0
+        labels: npt.NDArray[Any] = self.classes_[positive.astype(np.intp)]
+        return labels
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def _privileged(X: Matrix, privileged: Any) -> Matrix:
+    if privileged is None:
+        raise ValueError(
+            "privileged=None: SVM+ is fitted to privileged columns of the training rows; give "
+            "fit(X, y, privileged=…). Without any, use sklearn.svm.SVC."
+        )
+    told = View(privileged, "privileged")
+    check_pair(View(X, "X"), told)
+    rows: Matrix = told.read(0, len(told)).astype(np.float64)
+    return rows

@@ -1,0 +1,74 @@
+"""A copy of the project in a directory of its own, to run, edit and kill."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+NEEDED = ["Snakefile", "environment.yml"]
+NEEDED += ["config", "docs", "profiles", "resources", "src", "workflow"]
+# Nothing is fetched in these tests: whoever tries is refused at once.
+NOWHERE = "http://127.0.0.1:9"
+OFFLINE = dict.fromkeys(["https_proxy", "HTTPS_PROXY", "npm_config_https_proxy"], NOWHERE)
+
+
+class Project:
+    """A copy of what a run needs, and the commands a user would type in it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        directory.mkdir()
+        for name in NEEDED:
+            source, target = ROOT / name, directory / name
+            if source.is_dir():
+                ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+                shutil.copytree(source, target, ignore=ignored)
+            else:
+                shutil.copy(source, target)
+        kept = {key: value for key, value in os.environ.items() if not key.startswith("RNCA_")}
+        self.environment = kept | OFFLINE | {"PYTHONPATH": str(directory / "src")}
+
+    def start(self, *command: str, **variables: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, *command],
+            cwd=self.directory,
+            env=self.environment | variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def launch(self, *arguments: str, **variables: str) -> tuple[int, str]:
+        """Run the launcher to its end; return its exit code and what was on screen."""
+        process = self.start("workflow/launch.py", *arguments, **variables)
+        screen, _ = process.communicate(timeout=120)
+        return process.returncode, screen
+
+    def planned(self, *arguments: str, **variables: str) -> dict[str, int]:
+        """Return how many jobs of each rule a dry run lists."""
+        process = self.start("-m", "snakemake", "--dry-run", *arguments, **variables)
+        screen, _ = process.communicate(timeout=60)
+        assert process.returncode == 0, screen
+        *_, table = screen.rpartition("Job stats:")
+        counts = {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
+        counts.pop("total", None)
+        return counts
+
+    def file(self, path: str) -> Path:
+        return self.directory / path
+
+    @contextmanager
+    def edited(self, path: str, old: str, new: str):
+        """Replace a piece of a file for the time of a block."""
+        file = self.file(path)
+        text = file.read_text(encoding="utf-8")
+        assert old in text
+        file.write_text(text.replace(old, new, 1), encoding="utf-8")
+        try:
+            yield
+        finally:
+            file.write_text(text, encoding="utf-8")

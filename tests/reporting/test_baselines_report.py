@@ -1,0 +1,161 @@
+"""Table and figures of the baselines stage, made from fixed rows."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rnca.reporting.baselines import (
+    baselines_summary,
+    kernel_growth,
+    race,
+    with_paper,
+    write_markdown,
+)
+from rnca.reporting.baselines_figures import baselines_figure, kernel_figure
+from rnca.reporting.figures import save
+
+PUBLISHED = pd.read_csv(Path(__file__).parents[2] / "resources" / "paper" / "table1_rcca.csv")
+TITLES = {"mnist": "MNIST", "mocha": "MOCHA"}
+LABELS = {"experiment": "mnist", "dataset": "mnist"}
+
+
+@pytest.fixture
+def deep():
+    fixed = {"method": "dcca", "architecture": "392-8-50; 392-8-50; relu", "components": 50}
+    fixed |= {"n_train": 54000, "n_tune": 6000, "n_test": 10000, "parameters": 7186}
+    fixed |= {"epochs": 3, "best_epoch": 3, "train_sum": 44.0, "tune_sum": 41.0}
+    return pd.DataFrame(
+        [
+            LABELS | fixed | {"repeat": 0, "minutes": 1.0, "cpu_minutes": 2.0}
+            | {"test_sum": 41.0, "test_sum_signed": 41.0},
+            LABELS | fixed | {"repeat": 1, "minutes": 3.0, "cpu_minutes": 4.0}
+            | {"test_sum": 43.0, "test_sum_signed": 42.0},
+        ]
+    )  # fmt: skip
+
+
+@pytest.fixture
+def curve():
+    return pd.DataFrame(
+        [
+            LABELS | {"method": "dcca", "repeat": repeat, "epoch": epoch, "minutes": 0.4 * epoch}
+            | {"cpu_minutes": 0.6 * epoch, "train_sum": 40.0, "tune_sum": 38.0 + epoch + repeat}
+            for repeat in (0, 1)
+            for epoch in (1, 2, 3)
+        ]
+    )  # fmt: skip
+
+
+@pytest.fixture
+def kernel():
+    """Cubic time, and sums that rise by 3, 2 and 1 from size to size."""
+    rows = [
+        LABELS | {"method": "kcca", "n": n, "n_full": 54000, "components": 50, "reg_over_n": 1e-4}
+        | {"parameters": 884 * n, "minutes": n**3 * 1e-10, "cpu_minutes": n**3 * 2e-10}
+        | {"megabytes": 900.0, "train_sum": 45.0, "tune_sum": total, "test_sum": total}
+        | {"test_sum_signed": total, "left_out": None}
+        for n, total in ((500, 30.0), (1000, 33.0), (2000, 35.0), (4000, 36.0))
+    ]  # fmt: skip
+    rows.append(LABELS | {"method": "kcca", "n": 54000, "n_full": 54000, "left_out": "memory"})
+    return pd.DataFrame(rows)
+
+
+def test_summary_averages_repeats_and_takes_the_largest_kernel_that_fitted(deep, kernel):
+    summary = with_paper(baselines_summary(deep, kernel), PUBLISHED, ["mnist"])
+    ours, exact = summary.to_dict("records")
+    assert (ours["test_sum"], ours["minutes"], ours["repeats"]) == (42.0, 2.0, 2)
+    assert ours["test_sd"] == pytest.approx(np.sqrt(2))
+    assert (ours["paper"], ours["paper_minutes"]) == (39.7, 787.38)
+    assert (exact["n_train"], exact["test_sum"]) == (4000, 36.0)
+    assert exact["architecture"] == "n = 4000, reg = 0.0001 n"
+    assert np.isnan(exact["paper"])
+
+
+def test_paper_stands_beside_its_own_protocol_only(deep, kernel):
+    summary = with_paper(baselines_summary(deep, kernel), PUBLISHED, [])
+    assert summary["paper"].isna().all()
+
+
+def test_growth_is_fitted_and_drawn_on_to_all_rows(kernel):
+    (row,) = kernel_growth(kernel).to_dict("records")
+    assert row["exponent"] == pytest.approx(3.0)
+    assert row["cpu_minutes_full"] == pytest.approx(54000**3 * 2e-10)
+    assert row["gigabytes_full"] == pytest.approx(23.3, abs=0.1)
+    assert (row["n_largest"], row["n_full"]) == (4000, 54000)
+    assert row["test_sum_largest"] == 36.0
+    assert row["test_sum_bound"] == pytest.approx(36 + np.log2(54000 / 4000))
+
+
+def test_small_sizes_say_nothing_about_growth(kernel):
+    assert kernel_growth(kernel[kernel["n"] <= 1000]).empty
+
+
+def test_race_takes_the_first_epoch_that_does_as_well(curve):
+    rcca = pd.DataFrame(
+        [
+            {"experiment": "mnist", "feature_map": "fourier", "m": m, "test_mean": total}
+            | {"minutes_one_core": minutes}
+            for m, total, minutes in ((1000, 36.6, 0.3), (2000, 39.9, 0.6), (6000, 42.0, 6.0))
+        ]
+        + [{"experiment": "other", "feature_map": "fourier", "m": 10, "minutes_one_core": 1.0}]
+        + [{"experiment": "mnist", "feature_map": "nystroem", "m": 10, "test_mean": 30.0}]
+    )
+    found = race(curve, rcca)
+    assert found["m"].tolist() == [1000, 2000, 6000]
+    assert found["dcca_epoch"].tolist()[:2] == [1, 2]
+    assert found["ratio"].tolist()[:2] == pytest.approx([2.0, 2.0])
+    assert found[["dcca_epoch", "dcca_cpu_minutes", "ratio"]].iloc[2].isna().all()
+
+
+def test_table_says_what_was_reached_and_what_was_not_run(deep, curve, kernel, tmp_path):
+    summary = with_paper(baselines_summary(deep, kernel), PUBLISHED, ["mnist"])
+    reasons = {"mocha": "could not be fetched"}
+    path = tmp_path / "baselines.md"
+    write_markdown(path, summary, curve, kernel_growth(kernel), reasons, TITLES)
+    assert path.read_text("utf-8").splitlines() == [
+        "**MNIST**, the 50 largest correlations",
+        "",
+        "| method | training rows | parameters | minutes | CPU minutes | tune | test | paper "
+        "| paper's minutes |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "| deep CCA (392-8-50; 392-8-50; relu) | 54000 | 7186 | 2.00 | 3.00 | 41.00 "
+        "| 42.00 ± 1.41 | 39.7 | 787 |",
+        "| exact kernel CCA (n = 4000, reg = 0.0001 n) | 4000 | 3536000 | 6.40 | 12.80 | 36.00 "
+        "| 36.00 | – | – |",
+        "",
+        "Deep CCA reached the paper's 39.7 on tuning rows in epoch 2, after 1.20 CPU minutes.",
+        "The time of exact kernel CCA grows like n^3.00 (± 0.00); all 54000 training rows would "
+        "take 31492.8 CPU minutes and 23.3 GB, for a test sum between 36.00 and 39.75.",
+        "",
+        "**MOCHA**: not run, could not be fetched",
+    ]
+
+
+def test_table_says_when_the_paper_was_not_reached(deep, curve, kernel, tmp_path):
+    summary = with_paper(baselines_summary(deep, kernel), PUBLISHED, ["mnist"])
+    path = tmp_path / "baselines.md"
+    one = curve[curve["epoch"] == 1]
+    write_markdown(path, summary, one, kernel_growth(kernel), {}, {"mnist": "MNIST"})
+    assert "did not reach the paper's 39.7 on tuning rows" in path.read_text("utf-8")
+
+
+def test_figures_draw_measured_points_and_the_same_every_time(deep, curve, kernel, tmp_path):
+    growth = kernel_growth(kernel)
+    for copy in "ab":
+        both = baselines_figure(deep, curve, kernel, PUBLISHED, ["mnist"], TITLES)
+        save(both, [str(tmp_path / f"{copy}.svg")])
+        save(kernel_figure(kernel, growth, TITLES), [str(tmp_path / f"{copy}-kernel.svg")])
+    for name in (".svg", "-kernel.svg"):
+        assert (tmp_path / f"a{name}").read_bytes() == (tmp_path / f"b{name}").read_bytes()
+    labels = both.axes[0].get_legend_handles_labels()[1]
+    assert "deep CCA (paper)" in labels
+    (line,) = (each for each in both.axes[0].lines if "kernel" in str(each.get_label()))
+    assert list(line.get_ydata()) == [30.0, 33.0, 35.0, 36.0]
+
+
+def test_figures_without_any_experiment_are_blank(deep, curve, kernel, tmp_path):
+    nothing = [frame.iloc[:0] for frame in (deep, curve, kernel)]
+    save(baselines_figure(*nothing, PUBLISHED, [], TITLES), [str(tmp_path / "a.svg")])
+    save(kernel_figure(nothing[2], kernel_growth(nothing[2]), TITLES), [str(tmp_path / "b.svg")])

@@ -1,0 +1,185 @@
+"""Randomized spectral clustering against exact spectral clustering, and against n × n matrices."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.datasets import make_circles, make_moons
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+import oracles
+from rnca import NystroemFeatures, RSpectralClustering, median_gamma, spectral_clustering
+
+RINGS = make_circles(400, factor=0.3, noise=0.05, random_state=0)
+MOONS = make_moons(400, noise=0.05, random_state=0)
+
+
+def clustering(n_clusters=2, **given):
+    defaults = {"n_features": 100, "gamma": 20.0, "random_state": 0, "n_init": 3}
+    return RSpectralClustering(n_clusters, **{**defaults, **given})
+
+
+def by_the_book(z, k, floor):
+    """Leading eigenpairs of D^-½ (z zᵀ) D^-½, and how many degrees are below the floor."""
+    K = z @ z.T
+    degrees = K.sum(axis=0)
+    roots = np.sqrt(np.maximum(degrees, floor))
+    values, vectors = np.linalg.eigh(K / roots / roots[:, None])
+    return values[::-1][:k], vectors[:, ::-1][:, :k], (degrees < floor).sum()
+
+
+@pytest.mark.parametrize("data", [RINGS, MOONS], ids=["rings", "moons"])
+def test_shapes_that_defeat_k_means_are_told_apart(data):
+    X, shape = data
+    assert normalized_mutual_info_score(shape, KMeans(2, random_state=0).fit_predict(X)) < 0.3
+    assert adjusted_rand_score(shape, clustering().fit_predict(X)) == 1
+
+
+@pytest.mark.parametrize("data", [RINGS, MOONS], ids=["rings", "moons"])
+def test_exact_clustering_agrees_with_scikit_learn(data):
+    X, _ = data
+    peer = SpectralClustering(2, gamma=20.0, random_state=0).fit_predict(X)
+    own = spectral_clustering(X, 2, gamma=20.0, random_state=0)
+    assert adjusted_rand_score(peer, own) == 1
+
+
+@pytest.mark.parametrize("normalise", [True, False])
+def test_with_every_row_a_landmark_it_is_exact_spectral_clustering(halves, normalise):
+    X = halves[0][:300]
+    gamma = median_gamma(X, random_state=0)
+    exact = spectral_clustering(X, 4, gamma=gamma, normalise=normalise, random_state=0)
+    # More landmarks than rows are asked for: there are as many as rows.
+    model = clustering(4, n_features=1000, gamma=gamma, normalise=normalise, n_init=10).fit(X)
+    assert model.map_.n_features_out == 300
+    assert adjusted_rand_score(exact, model.labels_) > 0.98
+
+
+def test_fourier_features_approach_exact_clustering_of_round_clusters(halves):
+    X = halves[0][:300]
+    gamma = median_gamma(X, random_state=0)
+    exact = spectral_clustering(X, 4, gamma=gamma, random_state=0)
+    agreement = [
+        np.mean(
+            [
+                normalized_mutual_info_score(
+                    exact,
+                    clustering(
+                        4, feature_map="fourier", n_features=m, gamma=gamma, random_state=seed
+                    )
+                    .fit(X)
+                    .labels_,
+                )
+                for seed in range(3)
+            ]
+        )
+        for m in (10, 50, 400)
+    ]
+    assert agreement[0] < agreement[1] < agreement[2]
+    assert agreement[2] > 0.7
+
+
+@pytest.mark.parametrize(("gamma", "is_floored"), [(1e-3, False), (2e-2, True)])
+def test_eigenvectors_and_floored_degrees_are_the_oracles(halves, gamma, is_floored):
+    X = halves[0][:200]
+    model = clustering(5, feature_map="fourier", n_features=40, gamma=gamma, dtype="float64")
+    model.fit(X)
+    z = oracles.fourier(model.map_.inner, X)
+    floor = np.sqrt((z**2).mean(axis=0).sum() * (z.mean(axis=0) ** 2).sum() / 40)
+    values, vectors, floored = by_the_book(z, 5, floor * len(X))
+    assert_allclose(model.eigenvalues_, values, rtol=1e-10)
+    assert model.n_floored_ == floored
+    assert (floored > 0) == is_floored
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    assert_allclose(oracles.align(model.transform(X), vectors), vectors, atol=1e-8)
+
+
+def test_without_degrees_the_eigenvectors_are_those_of_the_uncentred_kernel(halves):
+    X = halves[0][:200]
+    model = clustering(5, feature_map="fourier", n_features=40, dtype="float64", normalise=False)
+    model.fit(X)
+    z = oracles.fourier(model.map_, X)
+    values, vectors = np.linalg.eigh(z @ z.T / len(X))
+    assert_allclose(model.eigenvalues_, values[::-1][:5], rtol=1e-10)
+    vectors = vectors[:, ::-1][:, :5]
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    assert_allclose(oracles.align(model.transform(X), vectors), vectors, atol=1e-8)
+    assert model.n_floored_ == 0
+
+
+def test_largest_eigenvalue_of_the_normalised_kernel_is_one():
+    model = clustering(3).fit(RINGS[0])
+    assert model.eigenvalues_[0] == pytest.approx(1, abs=1e-6)
+    assert model.n_floored_ == 0
+
+
+def test_training_rows_keep_their_labels_and_new_rows_find_theirs():
+    X, ring = make_circles(800, factor=0.3, noise=0.05, random_state=1)
+    model = clustering().fit(X[:400])
+    assert_array_equal(model.predict(X[:400]), model.labels_)
+    assert adjusted_rand_score(ring[400:], model.predict(X[400:])) == 1
+
+
+def test_chunks_and_memory_maps_do_not_matter(tmp_path):
+    X, _ = RINGS
+    np.save(tmp_path / "x.npy", X)
+    model = clustering().fit(X)
+    mapped = clustering(chunk_size=33).fit(np.load(tmp_path / "x.npy", mmap_mode="r"))
+    assert_array_equal(mapped.labels_, model.labels_)
+    assert_allclose(mapped.eigenvalues_, model.eigenvalues_, atol=1e-6)
+
+
+def test_float32_products_where_certified_change_nothing():
+    X, _ = make_circles(17_000, factor=0.3, noise=0.05, random_state=0)
+    given = {"feature_map": "fourier", "n_features": 20, "gamma": 1.0, "n_init": 1}
+    fast, exact = (clustering(**given, accumulation=kind).fit(X) for kind in ("auto", "float64"))
+    assert (fast.accumulation_, exact.accumulation_) == ("float32", "float64")
+    assert fast.accumulation_error_ <= 1e-5
+    assert_allclose(fast.eigenvalues_, exact.eigenvalues_, rtol=1e-5)
+    assert adjusted_rand_score(fast.labels_, exact.labels_) > 0.999
+
+
+def test_landmarks_of_ones_own_will_do():
+    X, ring = RINGS
+    own = NystroemFeatures(gamma=20.0, landmarks=X[::4], whiten=True)
+    assert adjusted_rand_score(ring, clustering(feature_map=own).fit_predict(X)) == 1
+
+
+def test_identical_rows_are_one_cluster_with_scikit_learns_warning():
+    with pytest.warns(ConvergenceWarning, match="distinct clusters"):
+        model = clustering(3, gamma=1.0).fit(np.ones((20, 2)))
+    assert set(model.labels_) == {0}
+    with pytest.raises(ValueError, match=r"all identical.* Give gamma as a number"):
+        clustering(gamma="median").fit(np.ones((20, 2)))
+
+
+def test_a_constant_column_does_not_matter():
+    X, ring = RINGS
+    assert adjusted_rand_score(ring, clustering().fit_predict(np.c_[X, np.full(400, 7.0)])) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"n_clusters": 0}, "n_clusters=0: give an integer >= 1"),
+        ({"n_clusters": 401}, "n_clusters=401: with 100 features and n_samples = 400 .* most 100"),
+        ({"n_clusters": 50, "n_features": 20}, "with 20 features .* use more features"),
+        ({"n_init": 0}, "n_init=0: give an integer >= 1"),
+        ({"n_features": 0}, "n_features=0: give an integer >= 1"),
+    ],
+)
+def test_counts_that_cannot_be(given, message):
+    with pytest.raises(ValueError, match=message):
+        clustering(**given).fit(RINGS[0])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"n_clusters": 401, "gamma": 1.0}, "n_clusters=401: 400 rows make at most 400 clusters"),
+        ({"n_clusters": 2, "gamma": 0.0}, "gamma=0.0: the kernel width"),
+    ],
+)
+def test_exact_clustering_that_cannot_be(given, message):
+    with pytest.raises(ValueError, match=message):
+        spectral_clustering(RINGS[0], **given)

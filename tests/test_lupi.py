@@ -1,0 +1,210 @@
+"""Privileged features: against separate RCCAs, discriminant analysis, and scikit-learn's rules."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.linalg
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+import oracles
+from rnca import RCCA, PrivilegedFeatures
+from rnca.datasets.embedded import ATTRIBUTES
+from rnca.features import LinearFeatures
+
+TABLE = np.array(list(ATTRIBUTES.values()), dtype=float).T
+SETTINGS = {"n_features": (60, 30), "reg": (1e-2, 1e-3), "random_state": 3, "dtype": "float64"}
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """400 digits, 21 facts about each, and whether it is even."""
+    images, labels = load_digits(return_X_y=True)
+    X, digit = images[:400], labels[:400]
+    return X, TABLE[digit], digit % 2, digit
+
+
+@pytest.fixture(scope="module")
+def fitted(digits):
+    X, told, y, _ = digits
+    return PrivilegedFeatures(**SETTINGS).fit(X, y, privileged=told)
+
+
+def test_features_are_those_of_separate_rccas(digits, fitted):
+    X, told, y, _ = digits
+    features = fitted.transform(X)
+    for i in (0, 8, 20):
+        second = np.column_stack([told[:, i], y])
+        k = len(np.unique(second, axis=0)) - 1
+        rcca = RCCA(k, **SETTINGS).fit(X, second)
+        own = fitted.columns_ == i
+        assert own.sum() == k
+        assert fitted.correlations_[own] == pytest.approx(rcca.correlations_, abs=1e-10)
+        assert features[:, own] == pytest.approx(rcca.transform(X), abs=1e-7)
+
+
+def test_more_values_than_components_leave_the_top_ones(digits):
+    X, _, y, digit = digits
+    two = PrivilegedFeatures(2, **SETTINGS).fit(X, y, privileged=digit[:, None])
+    rcca = RCCA(2, **SETTINGS).fit(X, np.column_stack([digit, y]))
+    assert two.transform(X) == pytest.approx(rcca.transform(X), abs=1e-7)
+
+
+def test_a_continuous_column_is_an_rcca_like_any_other(digits):
+    X, _, y, _ = digits
+    told = np.random.default_rng(0).normal(size=(len(X), 1)) + X[:, [20]] / 16
+    features = PrivilegedFeatures(4, **SETTINGS).fit(X, y, privileged=told).transform(X)
+    rcca = RCCA(4, **SETTINGS).fit(X, np.column_stack([told, y]))
+    assert features == pytest.approx(rcca.transform(X), abs=1e-6)
+
+
+def test_without_second_regulariser_each_problem_is_a_discriminant_analysis(digits):
+    """Between-cell against regularised total scatter of z_x, solved as it is in textbooks."""
+    X, told, y, _ = digits
+    model = PrivilegedFeatures(**SETTINGS | {"reg": (1e-2, 1e-12)}).fit(X, y, privileged=told)
+    z = oracles.fourier(model.map_, X)
+    z -= z.mean(axis=0)
+    cells = (2 * told[:, 9] + y).astype(int)
+    means = np.array([z[cells == cell].mean(axis=0) for cell in np.unique(cells)])
+    between = (means.T * np.unique(cells, return_counts=True)[1]) @ means / (len(z) - 1)
+    total = np.cov(z.T) + 1e-2 * np.eye(z.shape[1])
+    values, vectors = scipy.linalg.eigh(between, total)
+    own, k = model.columns_ == 9, len(means) - 1
+    assert model.correlations_[own] == pytest.approx(np.sqrt(values[::-1][:k]), abs=1e-9)
+    oracle = z @ vectors[:, ::-1][:, :k]
+    features = model.transform(X)[:, own]
+    assert features == pytest.approx(oracles.align(oracle, features), abs=1e-6)
+
+
+def test_facts_about_classes_span_no_more_than_the_classes(digits, fitted):
+    """Nine dimensions, those of the discriminant analysis of ten digits, however many facts."""
+    X, _, y, digit = digits
+    features = fitted.transform(X)
+    assert features.shape[1] > 40
+    assert np.linalg.matrix_rank(features, tol=1e-6) == 9
+    permuted = np.random.default_rng(0).permutation(TABLE)[digit]
+    other = PrivilegedFeatures(**SETTINGS).fit(X, y, privileged=permuted).transform(X)
+    assert np.linalg.matrix_rank(np.hstack([features, other]), tol=1e-6) == 9
+
+
+@pytest.mark.parametrize("change", [{"reg": (1e-2, 5.0)}, {"feature_map": ("fourier", "linear")}])
+def test_the_second_view_s_map_and_regulariser_only_rotate(digits, change):
+    X, told, y, _ = digits
+    told = told[:, [0]]
+    one, other = (
+        PrivilegedFeatures(**settings).fit(X, y, privileged=told).transform(X)
+        for settings in (SETTINGS, SETTINGS | change)
+    )
+    if one.shape == other.shape:
+        assert one @ one.T == pytest.approx(other @ other.T, abs=1e-7)
+    else:  # linear features of two columns leave a plane of the three dimensions
+        assert np.linalg.matrix_rank(np.hstack([one, other]), tol=1e-6) == 3
+
+
+def test_transform_needs_x_alone_and_fit_its_own_rows(digits):
+    X, told, y, _ = digits
+    train, test = np.arange(300), np.arange(300, 400)
+    model = PrivilegedFeatures(**SETTINGS).fit(X[train], y[train], privileged=told[train])
+    expected = model.transform(X[test])
+    poisoned_x, poisoned_told = X.copy(), told.copy()
+    poisoned_x[test], poisoned_told[test] = np.nan, np.nan
+    again = clone(model).fit(poisoned_x[train], y[train], privileged=poisoned_told[train])
+    assert np.array_equal(again.transform(X[test]), expected)
+
+
+def test_chunks_change_nothing(digits, fitted):
+    X, told, y, _ = digits
+    model = PrivilegedFeatures(**SETTINGS, chunk_size=37).fit(X, y, privileged=told)
+    assert model.transform(X) == pytest.approx(fitted.transform(X), abs=1e-9)
+
+
+@pytest.mark.parametrize(("cv", "low", "high"), [(None, 0.7, 1.0), (4, 0.0, 0.25)])
+def test_cross_fitted_variables_of_noise_are_noise(digits, cv, low, high):
+    X, told, y, _ = digits
+    noise = np.random.default_rng(0).permutation(y)
+    model = PrivilegedFeatures(**SETTINGS | {"n_features": (300, 30), "reg": 1e-4}, cv=cv)
+    features = model.fit_transform(X, noise, privileged=told)
+    assert low <= np.abs(np.corrcoef(features.T, noise)[-1, :-1]).max() <= high
+
+
+def test_cross_fitted_variables_are_turned_towards_the_whole_fit_s(digits):
+    X, told, y, _ = digits
+    own, crossed = (
+        PrivilegedFeatures(**SETTINGS, cv=cv).fit_transform(X, y, privileged=told)
+        for cv in (None, 4)
+    )
+    cosines = np.einsum("ij,ij->j", own, crossed) / np.linalg.norm(own, axis=0)
+    assert (cosines / np.linalg.norm(crossed, axis=0)).min() > 0.8
+
+
+def test_pipeline_and_grid_search(digits):
+    X, told, y, _ = digits
+    features = PrivilegedFeatures(**SETTINGS | {"n_features": (200, 30)})
+    steps = make_pipeline(features, LogisticRegression(max_iter=2000))
+    grid = {"privilegedfeatures__reg": [1e-8, 1e-2]}
+    search = GridSearchCV(steps, grid, cv=3).fit(
+        X[:300], y[:300], privilegedfeatures__privileged=told[:300]
+    )
+    assert search.score(X[300:], y[300:]) > 0.9
+    assert search.best_params_ == {"privilegedfeatures__reg": 1e-2}
+
+
+def test_constant_columns_add_the_label_s_variable(digits):
+    X, _, y, _ = digits
+    told = np.column_stack([np.ones(len(X)), y])
+    model = PrivilegedFeatures(**SETTINGS).fit(X, y, privileged=told)
+    assert model.columns_.tolist() == [0, 1]
+    assert np.abs(np.corrcoef(model.transform(X).T)[0, 1]) == pytest.approx(1.0)
+
+
+def test_labels_of_any_kind_and_none(digits):
+    X, told, y, _ = digits
+    number, text = (
+        PrivilegedFeatures(**SETTINGS).fit(X, labels, privileged=told[:, :2]).transform(X)
+        for labels in (y, np.array(["even", "odd"])[y])
+    )
+    assert np.array_equal(number, text)
+    alone = PrivilegedFeatures(**SETTINGS).fit(X, privileged=told[:, :2])
+    assert alone.columns_.tolist() == [0, 1]
+
+
+def test_pickled_model_and_names(digits, fitted):
+    X = digits[0]
+    again = pickle.loads(pickle.dumps(fitted))
+    assert np.array_equal(again.transform(X[:5]), fitted.transform(X[:5]))
+    assert fitted.get_feature_names_out()[0] == "privilegedfeatures0"
+
+
+ROWS = np.random.default_rng(0).normal(size=(6, 2))
+SIGNS = np.array([0, 1, 0, 1, 0, 1])
+BAD = {
+    "no attributes": ((SIGNS, None), {}, "privileged=None: PrivilegedFeatures is fitted to"),
+    "missing attribute": (
+        (SIGNS, np.where(np.arange(12).reshape(6, 2) == 5, np.nan, 1.0)),
+        {},
+        "privileged contains NaN at row 2, column 1",
+    ),
+    "other length": ((SIGNS, ROWS[:5]), {}, "X has 6 rows but privileged has 5"),
+    "other labels": ((SIGNS[:5], ROWS), {}, "X has 6 rows but y has 5"),
+    "single class": ((np.ones(6), ROWS), {}, "y has the single class np.float64\\(1.0\\)"),
+    "nothing to tell": ((None, np.ones((6, 2))), {}, "privileged has constant columns only"),
+    "components": ((SIGNS, ROWS), {"n_components": 0}, "n_components=0: give an integer >= 1"),
+    "reg": ((SIGNS, ROWS), {"reg": -1.0}, "reg=-1.0: the regulariser must be"),
+}
+
+
+@pytest.mark.parametrize(("given", "settings", "sentence"), BAD.values(), ids=BAD)
+def test_bad_input_is_named(given, settings, sentence):
+    y, told = given
+    with pytest.raises(ValueError, match=sentence):
+        PrivilegedFeatures(n_features=5, **settings).fit(ROWS, y, privileged=told)
+
+
+def test_own_maps_are_taken():
+    told = (ROWS > 0).astype(float)
+    model = PrivilegedFeatures(feature_map=LinearFeatures(), reg=1e-3, random_state=0)
+    assert model.fit(ROWS, SIGNS, privileged=told).F_.shape[0] == 2

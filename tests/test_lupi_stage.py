@@ -1,0 +1,196 @@
+"""The lupi stage on digits: what it fits, what it may see, and what it records."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+
+from rnca import FourierFeatures, PrivilegedFeatures
+from rnca.datasets.embedded import digits_attributes
+from rnca.datasets.prepared import Prepared
+from rnca.stages.lupi import Comparison, Experiment, compare, read_rows
+from rnca.stages.lupi_methods import METHODS, Canonical, CrossFitted, Joined, Judged, candidates
+from rnca.stages.lupi_training import PREPROCESSING, VARIANTS, preprocessor
+
+SETTINGS = {
+    "name": "digits",
+    "classes": 3,
+    "train": 150,
+    "test": 100,
+    "balanced": False,
+    "preprocessing": ("hellinger",),
+    "methods": METHODS,
+    "sizes": (20, 40),
+    "regs": (1e-8, 1e-1),
+    "costs": (1e-2, 1.0, 1e2),
+    "gammas": (1.0,),
+    "folds": 3,
+    "seed": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    content = digits_attributes()
+    return Prepared(Path("nowhere"), dict(content.arrays), {"name": "digits-attributes"})
+
+
+@pytest.fixture(scope="module")
+def training(data):
+    return Experiment(**SETTINGS).training(data, 0, "hellinger")
+
+
+@pytest.fixture(scope="module")
+def outcome(data):
+    return compare(Experiment(**SETTINGS), data, [0, 1])
+
+
+def test_partitions_are_disjoint_and_reproducible(data):
+    experiment = Experiment(**SETTINGS)
+    first, again, other = (experiment.partition(data, number) for number in (0, 0, 1))
+    assert not set(first.positive) & set(first.negative)
+    assert not set(first.split.train) & set(first.split.test)
+    assert first.positive == again.positive
+    assert np.array_equal(first.split.train, again.split.train)
+    assert first.split.train.tolist() != other.split.train.tolist()
+
+
+def test_balanced_partition_halves_both_sides(data):
+    experiment = Experiment(**SETTINGS | {"balanced": True})
+    for part in ("train", "test"):
+        assert read_rows(data, experiment.partition(data, 3), part).signs.sum() == 0
+
+
+def test_nothing_of_the_test_rows_reaches_a_fit(data, training):
+    """Poisoned test rows, and facts about animals outside the partition, change no rule."""
+    experiment = Experiment(**SETTINGS)
+    partition = experiment.partition(data, 0)
+    arrays = {name: np.array(array, dtype=float) for name, array in data.arrays.items()}
+    arrays["labels"] = data.arrays["labels"]
+    arrays["x"][partition.split.test] = np.nan
+    present = [*partition.positive, *partition.negative]
+    arrays["attributes"][np.setdiff1d(np.arange(10), present)] = np.nan
+    poisoned = experiment.training(Prepared(data.path, arrays, data.meta), 0, "hellinger")
+    compared = [Comparison(each, (1.0,), (1.0,)) for each in (training, poisoned)]
+    for method in METHODS:
+        clean, other = (comparison.fits(method)[0].rule for comparison in compared)
+        assert clean.intercept == other.intercept
+        assert np.array_equal(clean.x, other.x)
+        assert np.array_equal(clean.z, other.z)
+        assert len(clean.animal) == len(other.animal)
+        if len(clean.animal):
+            assert np.array_equal(clean.animal[present], other.animal[present])
+
+
+@pytest.mark.parametrize("name", PREPROCESSING)
+def test_preprocessing_is_that_of_training_rows(name):
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(5.0, size=(30, 4)).astype(float)
+    counts[:, 3] = 2.0
+    prepared = preprocessor(name, counts[:20])(counts)
+    if name == "raw":
+        assert np.array_equal(prepared, counts)
+    elif name == "zscore":
+        assert prepared[:20].mean(axis=0) == pytest.approx(0, abs=1e-12)
+        assert prepared[:20].std(axis=0) == pytest.approx([1, 1, 1, 0])
+    else:
+        assert (prepared**2).sum(axis=1) == pytest.approx(1.0)
+
+
+def test_canonical_variables_are_those_of_the_estimator(training):
+    """With a second view that is not regularised, up to a rotation within each attribute."""
+    (candidate,) = (
+        each
+        for each in candidates(training, "rcca", ())
+        if isinstance(each, Canonical) and (each.m, each.reg) == (40, 1e-1)
+    )
+    told, y = training.attributes[training.rows.animal], training.rows.signs
+    model = PrivilegedFeatures(
+        feature_map=(
+            FourierFeatures(40, random_state=training.seeds["features"]),
+            FourierFeatures(30, random_state=0),
+        ),
+        reg=(1e-1, 1e-10),
+    ).fit(training.x, y, privileged=told)
+    features = model.transform(training.x)
+    assert candidate.gram(-1) == pytest.approx(features @ features.T, abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", [Canonical, CrossFitted, Joined])
+def test_rule_says_on_new_rows_what_the_svm_says(data, training, kind):
+    """The rule's weights against the SVM's own decision on explicit features of test rows."""
+    candidate = kind(training, "rcca", 40, 1e-1) if kind is Canonical else kind(training, 40, 1e-1)
+    K = candidate.gram(-1)
+    coef = np.random.default_rng(0).normal(size=len(K))
+    rule = candidate.rule(coef, 0.3)
+    z, x = training.z[:, :40], training.x
+    decision = z @ rule.z + rule.intercept
+    if kind is Joined:
+        decision += x @ rule.x
+    if kind is CrossFitted:  # training rows meet the whole fit's variables, not the SVM's own
+        K = candidate.fits[-1].variables() @ candidate.variables.T
+    assert decision == pytest.approx(K @ coef + 0.3, abs=1e-9)
+
+
+def test_surf_is_a_linear_svm_with_its_cost_chosen_on_folds(data, training):
+    fitted = Comparison(training, SETTINGS["costs"], ()).fits("surf")[0]
+    model = SVC(C=fitted.settings["cost"], kernel="linear").fit(training.x, training.rows.signs)
+    judged = Judged.by(training, read_rows(data, Experiment(**SETTINGS).partition(data, 0), "test"))
+    assert judged.accuracy(fitted.rule) == 100 * model.score(judged.x, judged.rows.signs)
+    by_hand = [
+        np.mean(
+            [
+                make_pipeline(SVC(C=cost, kernel="linear"))
+                .fit(training.x[rest], training.rows.signs[rest])
+                .score(training.x[held], training.rows.signs[held])
+                for rest, held in training.folds
+            ]
+        )
+        for cost in SETTINGS["costs"]
+    ]
+    assert fitted.settings["cost"] == SETTINGS["costs"][int(np.argmax(by_hand))]
+    assert fitted.settings["cv_accuracy"] == pytest.approx(100 * max(by_hand))
+
+
+def test_permuted_controls_keep_what_they_should(training):
+    present = np.unique(training.rows.animal)
+    dealt, own = training.permuted[present], training.attributes[present]
+    assert not np.array_equal(dealt, own)
+    assert sorted(map(tuple, dealt)) == sorted(map(tuple, own))
+    by_animal, by_donor = training.systems()
+    assert set(by_animal.variants) | set(by_donor.variants) == set(VARIANTS)
+    donor = by_donor.kinds // 2
+    assert sorted(donor) == sorted(training.rows.animal)
+    agreement = np.mean(donor == training.rows.animal)
+    assert agreement < 0.35
+
+
+def test_every_method_is_judged_in_every_partition(outcome):
+    counts = outcome.accuracy.groupby(["partition", "method"]).size()
+    assert (counts == 1).all()
+    assert len(counts) == 2 * len(METHODS)
+    assert outcome.accuracy["test_accuracy"].between(0, 100).all()
+    rcca = outcome.settings[outcome.settings["method"] == "rcca"]
+    assert set(zip(rcca["m"], rcca["reg"], strict=True)) == {
+        (m, reg) for m in SETTINGS["sizes"] for reg in SETTINGS["regs"]
+    }
+
+
+def test_choices_are_the_best_on_folds_and_attributes_know_the_animal(outcome):
+    chosen = outcome.accuracy.set_index(["partition", "method"])
+    best = outcome.settings.groupby(["partition", "method"])["cv_accuracy"].max()
+    fitted = chosen["cv_accuracy"].dropna()
+    assert fitted.equals(best.loc[fitted.index])
+    least = chosen.xs("rcca-least-reg", level="method")
+    assert (least["reg"] == min(SETTINGS["regs"])).all()
+    for method in ("attributes", "attributes-permuted"):
+        assert (chosen.xs(method, level="method")["test_accuracy"] == 100).all()
+
+
+def test_unknown_names_are_refused(data, training):
+    with pytest.raises(ValueError, match="method 'surv': known are majority, surf"):
+        Comparison(training, (1.0,), (1.0,)).fits("surv")
+    with pytest.raises(ValueError, match="preprocessing 'log': known are raw"):
+        preprocessor("log", training.x)

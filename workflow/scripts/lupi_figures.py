@@ -1,0 +1,21 @@
+"""Draw accuracy in each partition, per method and against reg."""
+
+import pandas as pd
+from job import job
+
+from rnca.reporting.figures import save
+from rnca.reporting.lupi import ACCURACY_COLUMNS, SETTINGS_COLUMNS, published_means
+from rnca.reporting.lupi_figures import methods_figure, partitions_figure, reg_figure
+from rnca.reporting.outcomes import read_outcomes
+
+with job(snakemake):
+    given, out, params = snakemake.input, snakemake.output, snakemake.params
+    accuracy, _ = read_outcomes(given.accuracy, ACCURACY_COLUMNS)
+    settings, _ = read_outcomes(given.settings, SETTINGS_COLUMNS)
+    summary, pairs = pd.read_csv(given.table), pd.read_csv(given.pairs)
+    published = pd.read_csv(given.published)
+    partitions = partitions_figure(accuracy, published, params.published, params.titles)
+    save(partitions, [out.partitions, out.partitions_png])
+    paper = dict.fromkeys(params.published, published_means(published))
+    save(methods_figure(summary, pairs, paper, params.titles), [out.methods, out.methods_png])
+    save(reg_figure(settings, summary, params.titles), [out.reg, out.reg_png])
