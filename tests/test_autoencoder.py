@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
-from rnca import RandomizedAutoencoder
+from rnca import FourierFeatures, RandomizedAutoencoder
 
 DIGITS = load_digits().data / 16
 
@@ -140,9 +140,13 @@ def test_float32_rows_stay_float32():
     [
         ({"n_components": 100}, "n_components=100: the latent factors must be fewer than the enco"),
         ({"n_components": 101}, "n_components=101: the latent factors must be fewer than"),
+        (
+            {"n_components": 7, "feature_map": FourierFeatures(7)},
+            "n_components=7: the latent factors must be fewer than the encoder's 7 random features",
+        ),
         ({"n_components": 65, "feature_map": "linear"}, "n_components=65: with 64 features"),
         ({"n_components": 0}, "n_components=0: give an integer >= 1"),
-        ({"n_features": 0}, "n_features=0: the number of random features m must be >= 1"),
+        ({"n_features": 0}, "n_features=0: give an integer >= 1"),
         ({"n_decoder_features": 2.5}, "n_decoder_features=2.5: give an integer >= 1"),
         ({"gamma": -1.0}, "gamma=-1.0: the kernel width"),
         ({"gamma": "mean"}, "gamma='mean': give \"median\" or a number > 0"),

@@ -100,7 +100,7 @@ def test_kernel_sizes_beyond_the_training_rows_are_all_of_them(digits, tmp_path)
 
 
 def test_size_beyond_memory_is_left_out_with_the_reason(digits, tmp_path, monkeypatch):
-    free = baselines.kcca_bytes(300)
+    free = baselines.kcca_bytes(300, 64)
     monkeypatch.setattr(baselines.psutil, "virtual_memory", lambda: SimpleNamespace(available=free))
     rows = fit_kcca(KERNEL, digits, tmp_path / "state.json")
     assert rows["test_sum"].isna().tolist() == [False, False, True]

@@ -1,5 +1,7 @@
 """Exact kernel CCA by Cholesky factors, against the one by eigendecompositions."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -56,9 +58,16 @@ def test_median_widths_and_start_follow_from_the_seed(halves):
 
 
 def test_memory_is_foreseen(halves):
-    n = 400
-    assert kcca_bytes(n) > 8 * n * (n + 1)
-    assert kcca_bytes(54_000) == pytest.approx(23.3e9, rel=0.05)
+    n = 1500
+    model = KCCA(4, gamma=WIDTHS, reg=3.0, random_state=0)
+    tracemalloc.start()
+    model.fit(*(half[:n] for half in halves))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # Room for all the steps there may be is asked for, but only touched as it is needed.
+    untouched = 2 * 8 * n * (n - 20 * 64) + 8 * n**2
+    assert 0.5 * kcca_bytes(n, 64) < peak - untouched < kcca_bytes(n, 64)
+    assert kcca_bytes(54_000, 784) == pytest.approx(26e9, rel=0.05)
 
 
 def test_correlations_beyond_rounding_are_named(halves):

@@ -166,6 +166,7 @@ def test_constant_columns_need_a_regulariser():
         (IRIS[0], IRIS[1][:-1], {}, "y has 149 labels but X has 150 rows"),
         (IRIS[0], IRIS[0][:, 0], {}, "Unknown label type"),
         (IRIS[0], None, {}, "requires y to be passed"),
+        (np.where(IRIS[0] > 7.8, np.nan, IRIS[0]), IRIS[1], {}, "X contains NaN at row 131, colu"),
         (*IRIS, {"reg": -1.0}, "reg=-1.0: the regulariser must be a finite number >= 0"),
     ],
 )

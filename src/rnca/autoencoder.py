@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rnca.features import LinearFeatures
+from rnca.features import FeatureMap, LinearFeatures
 from rnca.mapping import check_count
 from rnca.pca import RPCA
 from rnca.regression import FeatureRidge
@@ -131,7 +131,7 @@ class RandomizedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     def fit_encoder(self, X: Any) -> Self:
         """Fit the encoder: first step and first pass of `fit`."""
-        check_count(self.n_components, "n_components")
+        self._check_bottleneck()
         view = View(X)
         validate_data(self, X, skip_check_array=True)
         self._seeds = seeds(self.random_state, 2)
@@ -144,13 +144,6 @@ class RandomizedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             **self._shared(),
             accumulation=self.accumulation,
         )
-        encoder.draw(view.data)
-        m = encoder.map_.n_features_out
-        if self.n_components >= m and not isinstance(encoder.map_, LinearFeatures):
-            raise ValueError(
-                f"n_components={self.n_components}: the latent factors must be fewer than the "
-                f"encoder's {m} random features. Raise n_features, or lower n_components."
-            )
         self.encoder_ = encoder.fit(view.data)
         variance = encoder.explained_variance_
         self.scale_ = np.sqrt(np.where(variance > _NEGLIGIBLE * variance[0], variance, 1.0))
@@ -245,6 +238,20 @@ class RandomizedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     def score(self, X: Any, y: Any = None) -> float:
         """Return 1 − `error`, so that more is better: what scikit-learn's searches expect."""
         return 1.0 - self.error(X)
+
+    def _check_bottleneck(self) -> None:
+        check_count(self.n_components, "n_components")
+        kind, m = self.feature_map, self.n_features
+        if isinstance(kind, FeatureMap):
+            m = kind.n_features
+        if kind == "linear" or isinstance(kind, LinearFeatures):
+            return
+        check_count(m, "n_features")
+        if self.n_components >= m:
+            raise ValueError(
+                f"n_components={self.n_components}: the latent factors must be fewer than the "
+                f"encoder's {m} random features. Raise n_features, or lower n_components."
+            )
 
     def _shared(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("chunk_size", "dtype", "verbose")}

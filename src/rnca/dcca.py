@@ -50,15 +50,15 @@ class DCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ----------
     n_components : int, default=50
         Number of canonical variables, and of outputs of each network.
-    hidden : sequence of int, default=(800, 800)
+    hidden : sequence of int, default=(400, 400)
         Units of each hidden layer.
     activation : {"relu", "tanh", "identity"}, default="relu"
         Of the hidden units.
     reg : float, default=1e-4
         Added to the diagonals of the outputs' covariances.
-    learning_rate : float, default=1e-3
+    learning_rate : float, default=3e-3
         Of the first step; it falls to 0 by the last, along half a cosine wave.
-    batch_size : int, default=1000
+    batch_size : int, default=500
         Rows whose correlation is maximised at a time: several times ``n_components``.
     epochs : int, default=20
         Passes over the training rows.
@@ -108,11 +108,11 @@ class DCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self,
         n_components: int = 50,
         *,
-        hidden: Sequence[int] = (800, 800),
+        hidden: Sequence[int] = (400, 400),
         activation: str = "relu",
         reg: float = 1e-4,
-        learning_rate: float = 1e-3,
-        batch_size: int = 1000,
+        learning_rate: float = 3e-3,
+        batch_size: int = 500,
         epochs: int = 20,
         patience: int = 5,
         validation_fraction: float = 0.1,

@@ -33,9 +33,13 @@ _TOLERANCE = 1e-5
 _DEPENDENT = 1e-12
 
 
-def kcca_bytes(n: int) -> int:
-    """Foresee the memory of a fit to n rows: the factors, and some thousand vectors."""
-    return 8 * n * (n + 1) + 8 * n * 2 * 20 * _WIDTH
+def kcca_bytes(n: int, columns: int) -> int:
+    """Foresee the memory of a fit to n rows of two views with so many columns together.
+
+    That is the factors, some thousand vectors, a block of the kernel, and the rows a few times.
+    """
+    vectors = 2 * 20 * _WIDTH
+    return 8 * n * (n + 1 + vectors + _BLOCK + 4 * columns)
 
 
 class KCCA(BaseEstimator):

@@ -81,6 +81,16 @@ def test_partition_takes_rows_of_its_classes_only():
         privileged_partition(labels, 0, n_train=1500)
 
 
+def test_balanced_partition_has_half_of_its_rows_on_either_side():
+    labels = np.repeat(np.arange(30), np.arange(1, 31) * 20)
+    task = privileged_partition(labels, 5, n_train=300, n_test=200, balanced=True)
+    for rows, half in ((task.split.train, 150), (task.split.test, 100)):
+        assert np.isin(labels[rows], task.positive).sum() == half
+        assert np.isin(labels[rows], task.negative).sum() == half
+    with pytest.raises(DataError, match="301 training and 200 test rows cannot be halved"):
+        privileged_partition(labels, 0, n_train=301, n_test=200, balanced=True)
+
+
 @pytest.mark.parametrize("sizes", [(0, 1, 1), (5, 0, 0), (9, 1, 1), (5, -1, 2), (5, 5)])
 def test_impossible_sizes(sizes):
     with pytest.raises(DataError, match="do not fit 10 rows"):

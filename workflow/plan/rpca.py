@@ -69,7 +69,7 @@ class RpcaPlan(Experiments):
     def timings(self, wildcards: Any) -> list[dict[str, Any]]:
         """Return the settings of an experiment's races."""
         return [
-            self._common(wildcards, analysis, own) | {"leading": [], **own["times"]}
+            self._common(wildcards, analysis, own) | dict(own["times"])
             for analysis, own in _timed(self.of(wildcards))
         ]
 
@@ -171,7 +171,7 @@ def _compare_mem_mb(analysis: str, own: dict[str, Any]) -> int:
 
 
 def _times_mem_mb(analysis: str, own: dict[str, Any]) -> int:
-    n, m = max(own["times"]["exact"] + own["times"].get("leading", [])), own["times"]["features"]
+    n, m = max(own["times"]["exact"] + own["times"]["leading"]), own["times"]["features"]
     return _mem_mb(MATRICES[analysis] * n * n + 8 * 2048 * m + 8 * m * m)
 
 

@@ -10,10 +10,10 @@ from rnca.files import replacing
 
 METHODS = {
     "pca": "linear PCA",
-    "median": "RPCA, median heuristic",
-    "authors": "RPCA, width of the authors' code",
-    "chosen": "RPCA, widths chosen",
-    "combined": "PCA encoder, linear + random decoder",
+    "median": "RPCA (median heuristic)",
+    "authors": "RPCA (width of the authors' code)",
+    "chosen": "RPCA (chosen widths)",
+    "combined": "PCA encoder with linear + random decoder",
 }
 _KEYS = ["experiment", "axis", "method", "d", "m"]
 # What a summary needs of the stage's rows.
@@ -48,8 +48,9 @@ def autoencoder_summary(errors: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         One row per experiment, axis, method, d and m, in the order in which experiments come and
-        methods are listed here. ``against_pca`` is the test error relative to that of linear PCA
-        on the same rows, less 1. A deviation is missing where there is one repeat.
+        methods are listed here. ``against`` is the test error relative to that of linear PCA on
+        the same rows, less 1, and ``wins`` counts the repeats in which it is negative. A
+        deviation is missing where there is one repeat.
     """
     pca = errors[errors["method"] == "pca"].set_index(["experiment", "axis", "d", "repeat"])
     partner = pd.MultiIndex.from_frame(errors[["experiment", "axis", "d", "repeat"]])
@@ -74,6 +75,7 @@ def autoencoder_summary(errors: pd.DataFrame) -> pd.DataFrame:
         test_sd=("test_error", "std"),
         against_mean=("against_pca", "mean"),
         against_sd=("against_pca", "std"),
+        wins=("against_pca", lambda column: int((column < 0).sum())),
         psnr_mean=("test_psnr", "mean"),
         fit_seconds=("fit_seconds", "mean"),
         encode_seconds=("encode_seconds", "mean"),
@@ -166,7 +168,7 @@ def _paper(row: Mapping[Any, Any], bound: float) -> str:
 
 def _widths(row: Mapping[Any, Any]) -> str:
     """Multiples of the median heuristic's gamma: of the encoder, of the decoder."""
-    return "; ".join(str(row[f"{part}_widths"] or "linear") for part in ("encoder", "decoder"))
+    return " / ".join(str(row[f"{part}_widths"] or "linear") for part in ("encoder", "decoder"))
 
 
 def _share(row: Mapping[Any, Any]) -> str:
@@ -180,17 +182,11 @@ def _plus_minus(mean: float, deviation: float, form: str) -> str:
 
 
 def _verdict(rows: pd.DataFrame) -> str:
-    """Say of which methods the test error is below linear PCA's, and of which above."""
-    error = rows.set_index("method")["test_mean"]
-    others = [name for name in error.index if name != "pca"]
-    better = [METHODS[name] for name in others if error[name] < error["pca"]]
-    worse = [METHODS[name] for name in others if error[name] >= error["pca"]]
-    parts = [
-        f"{what}: {' · '.join(names)}."
-        for what, names in (
-            ("Smaller test error than linear PCA", better),
-            ("Not smaller", worse),
-        )
-        if names
-    ]
-    return " ".join(parts)
+    """Say which methods have a smaller test error than linear PCA, and in how many repeats."""
+    found: dict[str, list[str]] = {}
+    for row in rows[rows["method"] != "pca"].to_dict("records"):
+        often = {0: "in no repeat", row["repeats"]: "in every repeat"}
+        how_often = often.get(row["wins"], f"in {row['wins']} of {row['repeats']} repeats")
+        found.setdefault(how_often, []).append(METHODS[row["method"]])
+    groups = "; ".join(f"{how_often}: {', '.join(names)}" for how_often, names in found.items())
+    return f"Test error below that of linear PCA {groups}."

@@ -34,11 +34,11 @@ _AXES = {
 # Rows of a grid of pictures, from above.
 _GRID = {
     "original": "unseen test picture",
-    "median": "RPCA, median heuristic",
+    "median": "RPCA\n(median heuristic)",
     "pca": "linear PCA",
-    "combined": "PCA encoder, linear\n+ random decoder",
+    "combined": "PCA encoder with linear\n+ random decoder",
 }
-_MAPS = {"median": "RPCA, median heuristic", "pca": "linear PCA"}
+_MAPS = ("median", "pca")
 _GAP = 0.1
 PICTURE_COLUMNS = ["experiment", "dataset", "repeat", "d", "use", "method", "png"]
 
@@ -113,7 +113,7 @@ def latent_figure(pictures: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
         figure.set_figheight(1.25 * figure.get_figheight())
         for axes, (name, method) in zip(axes_of.values(), wanted, strict=True):
             _place(axes, placed[(placed["experiment"] == name) & (placed["method"] == method)])
-            axes.set_title(f"{wrapped(titles[name])}\n{_MAPS[method]}")
+            axes.set_title(f"{wrapped(titles[name])}\n{METHODS[method]}")
             axes.set_xlabel("latent factor 1")
             axes.set_ylabel("latent factor 2")
     return figure

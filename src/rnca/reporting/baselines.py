@@ -10,7 +10,7 @@ import pandas as pd
 from rnca.exponents import fitted_exponent
 from rnca.files import replacing
 from rnca.reporting.published import comparable
-from rnca.reporting.tables import markdown_table
+from rnca.reporting.tables import markdown_table, minutes, number, plus_minus
 
 METHOD_NAMES = {"dcca": "deep CCA", "kcca": "exact kernel CCA"}
 SUMMARY_COLUMNS = [
@@ -108,13 +108,13 @@ def with_paper(
     experiments : collection of str
         Those that follow the paper's protocol.
     """
-    paper, minutes = [], []
+    paper, papers_minutes = [], []
     for row in summary.to_dict("records"):
         rows = comparable(published, row, experiments)
         rows = rows[rows["method"] == row["method"]]
         paper.append(float(rows["test_corr"].iloc[0]) if len(rows) else np.nan)
-        minutes.append(float(rows["minutes"].iloc[0]) if len(rows) else np.nan)
-    return summary.assign(paper=paper, paper_minutes=minutes)
+        papers_minutes.append(float(rows["minutes"].iloc[0]) if len(rows) else np.nan)
+    return summary.assign(paper=paper, paper_minutes=papers_minutes)
 
 
 def kernel_growth(kernel: pd.DataFrame) -> pd.DataFrame:
@@ -179,7 +179,7 @@ def race(curve: pd.DataFrame, rcca: pd.DataFrame) -> pd.DataFrame:
         if epochs.empty:
             continue
         reached = first_reaching(epochs, fit["test_mean"])
-        minutes = np.nan if reached is None else reached["cpu_minutes"]
+        taken = np.nan if reached is None else reached["cpu_minutes"]
         rows.append(
             {
                 "experiment": fit["experiment"],
@@ -188,8 +188,8 @@ def race(curve: pd.DataFrame, rcca: pd.DataFrame) -> pd.DataFrame:
                 "rcca_sum": fit["test_mean"],
                 "rcca_minutes_one_core": fit["minutes_one_core"],
                 "dcca_epoch": np.nan if reached is None else reached["epoch"],
-                "dcca_cpu_minutes": minutes,
-                "ratio": minutes / fit["minutes_one_core"],
+                "dcca_cpu_minutes": taken,
+                "ratio": taken / fit["minutes_one_core"],
             }
         )
     return pd.DataFrame(rows, columns=RACE_COLUMNS)
@@ -240,19 +240,16 @@ def write_markdown(
 
 
 def _cells(row: Mapping[Any, Any]) -> list[str]:
-    test = f"{row['test_sum']:.2f}" + (
-        "" if pd.isna(row["test_sd"]) else f" ± {row['test_sd']:.2f}"
-    )
     return [
         f"{METHOD_NAMES[row['method']]} ({row['architecture']})",
         f"{row['n_train']}",
         f"{row['parameters']}",
-        f"{row['minutes']:.2f}",
-        f"{row['cpu_minutes']:.2f}",
-        f"{row['tune_sum']:.2f}",
-        test,
-        "–" if pd.isna(row["paper"]) else f"{row['paper']:.1f}",
-        "–" if pd.isna(row["paper_minutes"]) else f"{row['paper_minutes']:.0f}",
+        minutes(row["minutes"]),
+        minutes(row["cpu_minutes"]),
+        number(row["tune_sum"], ".2f"),
+        plus_minus(row["test_sum"], row["test_sd"]),
+        number(row["paper"], ".1f"),
+        number(row["paper_minutes"], ".0f"),
     ]
 
 
@@ -265,7 +262,7 @@ def _notes(rows: pd.DataFrame, curve: pd.DataFrame) -> Iterator[str]:
         else:
             yield (
                 f"Deep CCA reached the paper's {value:.1f} on tuning rows in epoch "
-                f"{reached['epoch']:.0f}, after {reached['cpu_minutes']:.2f} CPU minutes."
+                f"{reached['epoch']:.0f}, after {minutes(reached['cpu_minutes'])} CPU minutes."
             )
 
 

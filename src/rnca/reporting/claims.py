@@ -20,8 +20,8 @@ REPRODUCED, PARTLY, FAILED, NOT_RUN = "reproduced", "partly", "not reproduced", 
 VERDICTS = (REPRODUCED, PARTLY, FAILED, NOT_RUN)
 CONFIDENCE = 0.95
 _KEYS = {
-    "about", "csv", "value", "where", "low", "high", "repeat", "each", "minus", "over",
-    "at_least", "at_most", "confidence", "figure",
+    "about", "csv", "value", "where", "low", "high", "error", "take", "repeat", "each",
+    "minus", "over", "at_least", "at_most", "confidence", "figure",
 }  # fmt: skip
 
 
@@ -134,7 +134,7 @@ def _findings(claim: str, rule: Mapping[str, Any], results: Path) -> Iterator[Fi
         if "not_run" in frame or not len(rows := _select(frame, rule.get("where", {}))):
             continue
         for name, group in _groups(rows, rule.get("each", [])):
-            sample = _sample(group, frame, rule)
+            sample = _sample(group, frame, rule, results)
             if len(sample):
                 yield _finding(claim, rule, str(source), name, group, sample)
         return
@@ -158,34 +158,66 @@ def _groups(rows: pd.DataFrame, columns: list[str]) -> Iterator[tuple[str, pd.Da
         yield ", ".join(f"{c} = {v}" for c, v in zip(columns, key, strict=True)), group
 
 
-def _sample(group: pd.DataFrame, frame: pd.DataFrame, rule: Mapping[str, Any]) -> pd.DataFrame:
+def _sample(
+    group: pd.DataFrame, frame: pd.DataFrame, rule: Mapping[str, Any], results: Path
+) -> pd.DataFrame:
     """Return the values, with bounds if the CSV has them; paired with others if asked for."""
     columns = {"value": rule["value"], "low": rule.get("low"), "high": rule.get("high")}
     present = {new: old for new, old in columns.items() if old is not None}
-    values = pd.DataFrame({new: group[old] for new, old in present.items()})
+    values = pd.DataFrame({new: group[old].astype(float) for new, old in present.items()})
+    if "error" in rule:
+        half = _two_sided(rule) * group[rule["error"]]
+        values = values.assign(low=values["value"] - half, high=values["value"] + half)
     for relation in ("minus", "over"):
         if relation in rule:
-            values = _paired(group, frame, rule, relation)
-    return values.replace([np.inf, -np.inf], np.nan).dropna()
+            values = _paired(group, frame, rule, relation, results)
+    values = values.replace([np.inf, -np.inf], np.nan).dropna()
+    if "take" in rule and len(values):
+        return values.loc[[getattr(values["value"], f"idx{rule['take']}")()]]
+    return values
+
+
+def _two_sided(rule: Mapping[str, Any]) -> float:
+    """Quantile of the normal distribution for a rule's confidence."""
+    return float(stats.norm.ppf((1 + float(rule.get("confidence", CONFIDENCE))) / 2))
 
 
 def _paired(
-    group: pd.DataFrame, frame: pd.DataFrame, rule: Mapping[str, Any], relation: str
+    group: pd.DataFrame, frame: pd.DataFrame, rule: Mapping[str, Any], relation: str, results: Path
 ) -> pd.DataFrame:
-    """Differences from, or ratios to, the rows that the relation names, repeat by repeat."""
+    """Differences from, or ratios to, another column of the rows, or other rows by repeat."""
     other = rule[relation]
     column = other.get("value", rule["value"])
+    if "where" not in other and "csv" not in other:
+        others = group[column]
+    else:
+        others = _others(group, frame, rule, other, column, results)
+    left, right = (side.to_numpy(float) for side in (group[rule["value"]], others))
+    return pd.DataFrame({"value": left - right if relation == "minus" else left / right})
+
+
+def _others(
+    group: pd.DataFrame,
+    frame: pd.DataFrame,
+    rule: Mapping[str, Any],
+    other: Mapping[str, Any],
+    column: str,
+    results: Path,
+) -> "pd.Series[float]":
+    """Return the other side of each row: that of the same repeat, else the mean of all."""
+    if "csv" in other:
+        sources = [other["csv"]] if isinstance(other["csv"], str) else other["csv"]
+        there = [results / source for source in sources if (results / source).is_file()]
+        frame = pd.read_csv(there[0]) if there else pd.DataFrame(columns=[column])
+        if "not_run" in frame:
+            frame = pd.DataFrame(columns=[column])
     baseline = _select(frame, other.get("where", {}))
     for key in other.get("same", []):
         baseline = baseline[baseline[key].isin(group[key])]
-    own, others = group[rule["value"]], baseline[column]
-    if "repeat" in rule:
-        by_repeat = baseline.groupby(rule["repeat"])[column].mean()
-        others = group[rule["repeat"]].map(by_repeat)
-    elif len(others) != len(own):
-        others = pd.Series(others.mean(), index=own.index)
-    left, right = own.to_numpy(float), others.to_numpy(float)
-    return pd.DataFrame({"value": left - right if relation == "minus" else left / right})
+    repeat = rule.get("repeat")
+    if repeat in baseline and set(group[repeat]) <= set(baseline[repeat]):
+        return group[repeat].map(baseline.groupby(repeat)[column].mean())
+    return pd.Series(baseline[column].mean(), index=group.index, dtype=float)
 
 
 def _finding(

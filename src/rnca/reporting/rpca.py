@@ -15,13 +15,14 @@ NAMES = {
     "pca": {
         "linear": "linear PCA",
         "exact": "exact kernel PCA",
-        "leading": "exact kernel PCA, leading eigenpairs",
+        "leading": "exact kernel PCA, leading components",
         "fourier": "RPCA, Fourier",
         "nystroem": "RPCA, whitened Nyström",
     },
     "cca": {
         "linear": "linear CCA",
         "exact": "exact kernel CCA",
+        "leading": "exact kernel CCA, leading components",
         "fourier": "RCCA, Fourier",
         "nystroem": "RCCA, whitened Nyström",
     },

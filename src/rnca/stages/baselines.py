@@ -172,12 +172,12 @@ def fit_kcca(kernel: Kernel, data: Prepared, partial: str | PathLike[str]) -> pd
         memory does not suffice, ``left_out`` says so and there are no sums.
     """
     rows = with_tuning_rows(kernel.rows(data), kernel.seed)
-    full = len(rows.train)
+    full, columns = len(rows.train), data.x.shape[1] + data.y.shape[1]
     done = PartialRows(partial)
     chosen: list[dict[str, Any]] = []
     left_out = []
     for n in dict.fromkeys(min(n, full) for n in kernel.sizes):
-        needed, free = kcca_bytes(n), psutil.virtual_memory().available
+        needed, free = kcca_bytes(n, columns), psutil.virtual_memory().available
         if needed > free:
             why = f"needs {needed / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free"
             left_out.append({"method": "kcca", "n": n, "n_full": full, "left_out": why})

@@ -12,6 +12,7 @@ from tqdm import tqdm
 from rnca.cca import RCCA
 from rnca.datasets.prepared import Prepared
 from rnca.exact import kernel_cca, kernel_pca
+from rnca.kcca import KCCA
 from rnca.pca import RPCA
 from rnca.seeding import derived_seed
 from rnca.stages.rpca import (
@@ -37,7 +38,7 @@ class Timing:
     exact : tuple of int
         Numbers of rows n for the exact method with a dense solver.
     leading : tuple of int
-        Those for exact kernel PCA by leading eigenpairs; not for CCA.
+        Those for the exact method that computes the leading components only.
     random : tuple of int
         Those for the randomized and the linear method.
     features : int
@@ -180,7 +181,13 @@ def _cca_methods(timing: Timing, gammas: list[float]) -> Iterator[_Method]:
 
         return run
 
+    def leading(x: Rows, y: Rows) -> Any:
+        model = KCCA(k, gamma=gammas, reg=timing.reg, random_state=seed)
+        return model.fit(x, y).transform(x, y)
+
     yield _Method("exact", None, timing.exact, exactly)
+    if timing.leading:
+        yield _Method("leading", None, timing.leading, leading)
     yield _Method("linear", None, timing.random, linearly)
     for name in MAPS:
         yield _Method(name, timing.features, timing.random, randomly(name))
