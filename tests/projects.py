@@ -45,13 +45,13 @@ class Project:
     def launch(self, *arguments: str, **variables: str) -> tuple[int, str]:
         """Run the launcher to its end; return its exit code and what was on screen."""
         process = self.start("workflow/launch.py", *arguments, **variables)
-        screen, _ = process.communicate(timeout=120)
+        screen, _ = process.communicate(timeout=900)
         return process.returncode, screen
 
     def planned(self, *arguments: str, **variables: str) -> dict[str, int]:
         """Return how many jobs of each rule a dry run lists."""
         process = self.start("-m", "snakemake", "--dry-run", *arguments, **variables)
-        screen, _ = process.communicate(timeout=60)
+        screen, _ = process.communicate(timeout=300)
         assert process.returncode == 0, screen
         *_, table = screen.rpartition("Job stats:")
         counts = {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}

@@ -63,6 +63,14 @@ def test_linear_methods_fail_where_randomized_ones_do_not(outcomes, analysis, ch
     assert min(most["exact"], most["fourier"], most["nystroem"]) > good
 
 
+def test_linear_cca_is_regularised_too(tmp_path):
+    prepare("digits", tmp_path / "digits")
+    few = comparison("cca", name="digits", rows=50, gamma="median", sizes=(20,), repeats=1)
+    merits = compare(few, load_prepared(tmp_path / "digits")).merits
+    # 32 columns of each view nearly interpolate 50 rows: 2.6 of 4, but 0.6 with a ridge of 1e-8.
+    assert merits.set_index("method")["merit"]["linear"] > 2.0
+
+
 def test_captured_share_grows_towards_one(outcomes):
     shares = means(outcomes["pca"].errors, "captured", "nystroem")
     assert shares.is_monotonic_increasing

@@ -1,4 +1,4 @@
-"""Copy what a finished run shows to results/published, which git tracks.
+"""Copy what a finished run shows to results/published, and its tables into README.md.
 
 Usage: python workflow/publish.py [--configfile FILE] [stage …]
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -18,13 +19,21 @@ import pandas as pd
 import yaml
 
 import settings
-from plan import Plan
+from plan import Plan, report
 from plan.data import PREPARED
 from plan.stage import Stage
 from rnca.files import replacing
-from rnca.provenance import environment
+from rnca.provenance import environment, write_csv
+from rnca.reporting.claims import judge, ledger, read_claims
+from rnca.reporting.claims_table import write_claims
+from rnca.reporting.page import Exhibit, Section, write_page
 
 PUBLISHED = Path("results", "published")
+README = Path("README.md")
+CLAIMS = Path("resources", "paper", "claims.yaml")
+THEORY = Path("docs", "theory.md")
+# In the README: a table of results/published between two comments, the first of which names it.
+SHOWN = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
 # What stands beside a table or a figure under the same name, and is shown with it.
 BESIDE = (".md", ".tex", ".csv", ".meta.json", ".svg", ".png")
 
@@ -53,7 +62,22 @@ def main() -> int:
         files = list(copy(plan.stages[name]))
         print(f"{name}: {len(files)} files to {PUBLISHED}")
     write_provenance(plan, options.configfile, stages)
+    write_report(plan)
+    if README.is_file():
+        README.write_text(with_tables(README.read_text(encoding="utf-8")), encoding="utf-8")
     return 0
+
+
+def with_tables(text: str) -> str:
+    """Put the published tables into a text, where it names them."""
+
+    def table(match: re.Match[str]) -> str:
+        file = PUBLISHED / match[2]
+        if not file.is_file():
+            return match[0]
+        return f"{match[1]}{file.read_text(encoding='utf-8').strip()}\n{match[3]}"
+
+    return SHOWN.sub(table, text)
 
 
 def jobs_left(configfile: Path, stages: list[str]) -> str:
@@ -96,6 +120,43 @@ def write_provenance(plan: Plan, configfile: Path, stages: list[str]) -> None:
         }
     with replacing(path) as partial:
         partial.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def write_report(plan: Plan) -> None:
+    """Judge the claims by all that is published, and show it on one page."""
+    data = PUBLISHED / "tables" / "data.md"
+    of_run = Path(plan.results, "tables", "data.md")
+    if of_run.is_file():
+        with replacing(data) as partial:
+            shutil.copyfile(of_run, partial)
+    judgements = judge(read_claims(CLAIMS), PUBLISHED)
+    stand_ins = report.standing_in(plan.data.names)
+    write_csv(PUBLISHED / "tables" / "claims.csv", ledger(judgements), {"claims": str(CLAIMS)})
+    write_claims(PUBLISHED / "tables" / "claims.md", judgements, stand_ins)
+    sections = [
+        Section(part["name"], part["title"], exhibits)
+        for part in report.sections(plan.stages)
+        if (exhibits := list(_published(plan, part["exhibits"])))
+    ]
+    sections.append(Section("theory", "Theory", text=THEORY.read_text(encoding="utf-8")))
+    if data.is_file():
+        sections.append(Section("data", "Data", [Exhibit(data, report.caption("data.md"))]))
+    provenance = json.loads((PUBLISHED / "provenance.json").read_text(encoding="utf-8"))
+    write_page(
+        PUBLISHED / "report.html",
+        run=plan.config["run"],
+        sections=sections,
+        judgements=judgements,
+        standing_in=stand_ins,
+        made_by=provenance,
+    )
+
+
+def _published(plan: Plan, exhibits: list[dict[str, str]]) -> Iterator[Exhibit]:
+    for exhibit in exhibits:
+        file = PUBLISHED / Path(exhibit["path"]).relative_to(plan.results)
+        if file.is_file():
+            yield Exhibit(file, exhibit["caption"])
 
 
 def _meta(dataset: str) -> Any:

@@ -1,8 +1,18 @@
 """A cluster for all tests, and projects on it."""
 
+import signal
+
 import pytest
 from cluster import UnavailableError, running
 from submitted import SlurmProject
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible():
+    """Let Snakemake hear Ctrl-C, to which what a shell runs in the background is deaf."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,7 @@
 """A project that is run on the cluster."""
 
+import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -53,9 +55,8 @@ class SlurmProject(Project):
     def local(self, *arguments: str) -> None:
         """Run Snakemake without the cluster."""
         command = ["-m", "snakemake", *arguments, "--configfile", "both.yaml"]
-        process = self.start(*command, "--cores", "2")
-        screen, _ = process.communicate(timeout=1800)
-        assert process.returncode == 0, screen
+        code, screen = ended(self.start(*command, "--cores", "2"))
+        assert code == 0, screen
 
     def shards(self) -> list[int]:
         """List the shards whose files are there."""
@@ -63,13 +64,17 @@ class SlurmProject(Project):
         return [shard for shard, name in enumerate(names) if name.exists()]
 
 
-def ended(process, seconds=1800):
+def ended(process, seconds=7200):
     """Wait for a process; return its exit code and what was on screen."""
-    screen, _ = process.communicate(timeout=seconds)
+    try:
+        screen, _ = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)  # so that it cancels its jobs
+        raise
     return process.returncode, screen
 
 
-def wait_for(condition, process, seconds=600):
+def wait_for(condition, process, seconds=1800):
     """Wait, while a process runs, until a condition gives something, and return that."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):

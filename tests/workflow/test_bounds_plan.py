@@ -36,7 +36,7 @@ def test_more_repeats_change_no_whole_block():
 
 
 def test_memory_is_that_of_the_kernels_and_the_features():
-    assert plan().mem_mb(block(0)) == plan().largest_mem_mb() == 300 + 1200 + 160
+    assert plan().mem_mb(block(0)) == plan().largest_mem_mb() == 700 + 1200 + 160
 
 
 @pytest.mark.parametrize(("size", "minutes"), [(1, 1), (20, 6)])

@@ -105,7 +105,7 @@ def test_failed_job_shows_cause_log_and_command(project):
     command = shlex.split(re.search(r"this alone: (.+)", screen)[1])
     assert command[1:] == ["workflow/launch.py", "data/prepared/mine", "--configfile", "mine.yaml"]
     alone = project.start(*command[1:])
-    assert cause in alone.communicate(timeout=60)[0]
+    assert cause in alone.communicate(timeout=300)[0]
     assert alone.returncode == 1
 
 

@@ -66,7 +66,7 @@ class Toy:
 
     def launch_to_end(self, *arguments: str) -> tuple[int, str, str]:
         process = self.launch(*arguments)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=180)
         return process.returncode, out, err
 
     def beats(self) -> int:
@@ -125,7 +125,7 @@ def test_killed_run_continues_and_its_orphan_ends(toy):
     assert "left-over processes ended" in again.stderr.readline()
     assert not orphan.is_running() or orphan.status() == psutil.STATUS_ZOMBIE
     toy.let_go()
-    out, _ = again.communicate(timeout=30)
+    out, _ = again.communicate(timeout=180)
     assert again.returncode == 0
     assert out == "\nthe headline\n\nReport: results/default/report.html\n"
     assert toy.runs() == ["first", "second", "second"]
@@ -135,7 +135,7 @@ def test_killed_snakemake_leaves_nothing_behind(toy):
     launcher = toy.launch()
     toy.wait_until_beating()
     toy.snakemake_of(launcher).kill()
-    _, err = launcher.communicate(timeout=30)
+    _, err = launcher.communicate(timeout=180)
     assert launcher.returncode == 128 + signal.SIGKILL
     assert "The same command continues" in err
     assert toy.is_still()
@@ -171,7 +171,7 @@ def test_second_of_two_at_once_names_the_first(toy):
     assert code == 1
     assert f"process {winner.pid}, since" in err
     toy.let_go()
-    assert winner.wait(timeout=30) == 0
+    assert winner.wait(timeout=180) == 0
     assert toy.runs() == ["first", "second"]
 
 
@@ -197,7 +197,7 @@ def test_interrupt_stops_the_jobs_and_leaves_no_lock(toy, number):
     launcher = toy.launch()
     toy.wait_until_beating()
     os.kill(launcher.pid, number)
-    launcher.communicate(timeout=30)
+    launcher.communicate(timeout=180)
     assert launcher.returncode == 1
     assert toy.is_still()
     assert not list(toy.directory.glob(".snakemake/locks/*"))
@@ -209,7 +209,7 @@ def test_termination_lets_the_current_job_finish(toy):
     launcher.terminate()
     toy.wait_until_beating()
     toy.let_go()
-    launcher.communicate(timeout=30)
+    launcher.communicate(timeout=180)
     assert (toy.directory / "second.txt").exists()
 
 

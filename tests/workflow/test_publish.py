@@ -1,13 +1,19 @@
 """Publishing a finished run, and making one thing of a run."""
 
 import json
+from pathlib import Path
 
+import pandas as pd
 import pytest
+
+import publish as publish_module
+
+ROOT = Path(__file__).parents[2]
 
 
 def command(project, *arguments):
     process = project.start(*arguments)
-    screen, _ = process.communicate(timeout=120)
+    screen, _ = process.communicate(timeout=900)
     return process.returncode, screen
 
 
@@ -26,6 +32,9 @@ def test_finished_run_is_published_with_its_provenance(finished):
     assert record["settings"]["digits"]["components"] == 3
     assert record["data"].keys() == {"digits", "synthetic-speech"}
     assert record["seconds_by_rule"]["rcca/digits"] > 0
+    ledger = pd.read_csv(published / "tables" / "claims.csv")
+    assert {"reproduced", "not run"} <= set(ledger["verdict"])
+    assert "rcca-beats-linear-mnist" in (published / "report.html").read_text(encoding="utf-8")
 
 
 def test_unfinished_run_is_not_published(project):
@@ -57,3 +66,12 @@ def test_unknown_figure_lists_those_there_are(project, name):
     code, screen = command(project, "workflow/one.py", name, "--configfile", "config/test.yaml")
     assert code == 1
     assert "\n  rcca_minutes\n" in screen
+
+
+def test_readme_shows_the_published_tables_as_they_are():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = [match[2] for match in publish_module.SHOWN.finditer(text)]
+    assert named
+    for name in named:
+        table = (ROOT / "results" / "published" / name).read_text(encoding="utf-8").strip()
+        assert f"<!-- begin {name} -->\n{table}\n<!-- end -->" in text

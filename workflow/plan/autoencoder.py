@@ -9,6 +9,7 @@ from plan.rcca import (
     MINUTES_BESIDE_THE_PASS,
     OPERATIONS_A_SECOND,
 )
+from plan.resources import PROCESSES_MB
 from plan.stage import Arrays, Experiments
 
 # Pictures and pixels of each, which no setting tells: to foresee memory and time.
@@ -174,4 +175,4 @@ def _mem_mb(experiment: dict[str, Any]) -> int:
     m: int = max([experiment["features"], *experiment["sweeps"].get("m", [])])
     matrices = 8 * (3 * max(m, pixels) ** 2 + 3 * m * pixels + 2 * m**2)
     chunks = 6 * 8 * 2048 * (m + pixels)
-    return 400 + ceil((matrices + chunks) / 1e6)
+    return PROCESSES_MB + ceil((matrices + chunks) / 1e6)

@@ -6,6 +6,7 @@ from math import ceil
 from typing import Any
 
 from plan.rcca import CAUTIOUS_OPERATIONS_A_SECOND, MINUTES_IF_UNKNOWN, training_rows
+from plan.resources import PROCESSES_MB
 from plan.stage import Arrays, Experiments
 
 # What no setting tells: columns of one view.
@@ -135,7 +136,7 @@ def _sizes(experiment: dict[str, Any]) -> list[int]:
 
 def _deep_mem_mb(experiment: dict[str, Any]) -> int:
     rows = training_rows(experiment) or 100_000
-    return 500 + ceil(rows * 2 * COLUMNS * (8 + 4) / 1e6)
+    return PROCESSES_MB + ceil(rows * 2 * COLUMNS * (8 + 4) / 1e6)
 
 
 def _deep_operations(experiment: dict[str, Any]) -> float | None:

@@ -3,6 +3,7 @@
 from math import ceil
 from typing import Any
 
+from plan.resources import PROCESSES_MB
 from plan.stage import Stage
 
 # Kernels of n rows with their factors, copies of leading blocks, and what makes them, at one time.
@@ -119,7 +120,7 @@ def draw_mem_mb(sweep: dict[str, Any]) -> int:
     n, m = (int(max(*sweep[key], sweep["fixed"][key])) for key in ("n", "m"))
     matrices = MATRICES_AT_A_TIME * 8 * n**2
     features = 2 * 2 * 8 * max(n * int(sweep["fixed"]["m"]), int(sweep["fixed"]["n"]) * m)
-    return 300 + ceil((matrices + features) / 1e6)
+    return PROCESSES_MB + ceil((matrices + features) / 1e6)
 
 
 def operations(sweep: dict[str, Any]) -> float:

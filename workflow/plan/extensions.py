@@ -5,6 +5,7 @@ from math import ceil
 from typing import Any
 
 from plan.data import PREPARED
+from plan.resources import PROCESSES_MB
 from plan.stage import Arrays, Stage, unknown_dataset
 
 # Each has a table and a figure, made from the settings of the same name and of these others.
@@ -126,7 +127,7 @@ class ExtensionsPlan(Stage):
         # Numbers of float64: the kernel matrix of exact clustering and what its eigensolver takes;
         # matrices of m × m and chunks; scikit-learn's copies of all pictures.
         numbers = 4 * kernel + 6 * m**2 + 8 * 2048 * m + 3 * pictures
-        return 400 + ceil(8 * numbers / 1e6)
+        return PROCESSES_MB + ceil(8 * numbers / 1e6)
 
     def largest_mem_mb(self) -> int:
         """Return the memory that its largest job may take."""

@@ -296,7 +296,9 @@ class _CcaProblem(_Problem):
 
     def references(self) -> tuple[list[Record], list[Record]]:
         n, columns = len(self.views[0]), min(view.shape[1] for view in self.views)
-        linear = RCCA(min(self.k, columns), feature_map="linear", dtype="float64")
+        linear = RCCA(
+            min(self.k, columns), feature_map="linear", reg=self._linear_regs(), dtype="float64"
+        )
         seed = self.comparison.derived("exact")
         # `kernel_cca` has no variables for new rows.
         exact = KCCA(self.k, gamma=self.gammas, reg=self.comparison.reg, random_state=seed)
@@ -344,6 +346,17 @@ class _CcaProblem(_Problem):
             reg=self._reg(name, m),
             random_state=seed,
             dtype="float64",
+        )
+
+    def _linear_regs(self) -> tuple[float, ...]:
+        """Return the same share of each view's variance that kernel CCA adds to its kernels'.
+
+        Without it linear CCA of hundreds of columns overfits so few rows, and beating it is easy.
+        """
+        variances = [view.var(axis=0, dtype=np.float64).sum() for view in self.views]
+        return tuple(
+            float(self.comparison.reg * variance / K.trace())
+            for variance, K in zip(variances, self.kernels, strict=True)
         )
 
     def _reg(self, name: str, m: int) -> float:

@@ -1,0 +1,179 @@
+"""Table and figures of the autoencoder stage, made from small fixed frames."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rnca.reporting.autoencoder import (
+    ERROR_COLUMNS,
+    METHODS,
+    autoencoder_summary,
+    write_autoencoder_table,
+)
+from rnca.reporting.autoencoder_figures import (
+    PICTURE_COLUMNS,
+    error_figure,
+    latent_figure,
+    reconstructions_figure,
+)
+from rnca.reporting.figures import save
+from rnca.stages.pictures import to_png
+
+PUBLISHED = pd.read_csv(Path(__file__).parents[2] / "resources" / "paper" / "autoencoder.csv")
+TITLES = {"mnist": "MNIST", "cifar": "CIFAR-10"}
+# Of two repeats; PCA's are 0.2 and 0.3.
+ERRORS = {
+    "pca": (0.2, 0.3),
+    "median": (0.1, 0.15),
+    "authors": (0.22, 0.33),
+    "chosen": (0.1, 0.33),
+    "combined": (0.08, 0.12),
+}
+SECONDS = {"encoder_seconds": 1.25, "decoder_seconds": 2.25, "encode_seconds": 0.25}
+
+
+def row(method, repeat, error, axis="table", d=20, m=2000):
+    linear = method == "pca"
+    return {
+        "experiment": "mnist",
+        "dataset": "mnist",
+        "axis": axis,
+        "method": method,
+        "repeat": repeat,
+        "d": d,
+        "m": m,
+        "n_train": 56000,
+        "n_test": 7000,
+        "encoder_width": np.nan if linear or method == "combined" else 0.1 + 0.2 * repeat,
+        "decoder_width": np.nan if linear else 0.1,
+        "reg": 1e-5,
+        "train_error": error / 2,
+        "test_error": error,
+        "test_psnr": -10 * np.log10(error / 10),
+        **SECONDS,
+        "peak_mb": 1000.0,
+    }
+
+
+@pytest.fixture
+def errors():
+    rows = [row(name, i, error) for name, both in ERRORS.items() for i, error in enumerate(both)]
+    for name, (error, _) in ERRORS.items():
+        rows += [row(name, 0, error * 20 / d, "d", d=d) for d in (10, 20)]
+        sizes = (1000,) if name == "pca" else (1000, 2000)
+        rows += [row(name, 0, error * 2000 / m, "m", m=m) for m in sizes]
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture
+def pictures():
+    methods = ["original", *METHODS]
+    rng = np.random.default_rng(0)
+    grid = [("grid", name, np.nan, np.nan) for name in methods for _ in range(3)]
+    placed = [("map", name, x, x**2) for name in ("pca", "median") for x in (-1.0, 0.0, 2.0)]
+    rows = [(*each, to_png(rng.uniform(size=(4, 4, 3)))) for each in grid + placed]
+    columns = ["use", "method", "factor_1", "factor_2", "png"]
+    labels = {"experiment": "mnist", "dataset": "mnist", "repeat": 0, "d": 20}
+    return pd.DataFrame(rows, columns=columns).assign(**labels)
+
+
+def table(tmp_path, errors, not_run=None, titles=None, experiments=("mnist",)):
+    file = tmp_path / "autoencoder.md"
+    summary = autoencoder_summary(errors)
+    titles = titles or {"mnist": "MNIST"}
+    write_autoencoder_table(file, summary, not_run or {}, titles, PUBLISHED, experiments)
+    return file.read_text(encoding="utf-8")
+
+
+def test_methods_are_compared_with_pca_on_the_same_rows(errors):
+    summary = autoencoder_summary(errors)
+    found = summary[summary["axis"] == "table"].set_index("method")
+    assert list(found.index) == list(METHODS)
+    assert found["against_mean"].to_dict() == pytest.approx(
+        {"pca": 0.0, "median": -0.5, "authors": 0.1, "chosen": -0.2, "combined": -0.6}
+    )
+    assert found["against_sd"]["chosen"] == pytest.approx(np.std([-0.5, 0.1], ddof=1))
+    wins = {"pca": 0, "median": 2, "authors": 0, "chosen": 1, "combined": 2}
+    assert found["wins"].to_dict() == wins
+    assert (summary["fit_seconds"] == 3.5).all()
+
+
+def test_table_says_who_wins_with_which_widths_in_which_time(tmp_path, errors):
+    text = table(tmp_path, errors)
+    lead = "**MNIST**: d = 20, m = 2000 (56000 training pictures, 7000 test pictures, 2 repeats)"
+    assert text.startswith(lead)
+    assert "| linear PCA | linear / linear | – | 0.1250 | 0.2500 ± 0.0707 | – | " in text
+    assert "| RPCA (median heuristic) | 0.1, 0.3 / 0.1 | 1e-05 | 0.0625 | 0.1250 ±" in text
+    assert "| **0.1000 ± 0.0283** | -60.0 ± 0.0 % | 20.09 | 3.5 | 0.25 | – |" in text
+    assert text.count("| 3.5 | 0.25 | < 200 |") == 3
+    assert (
+        "Test error below that of linear PCA in every repeat: RPCA (median heuristic), PCA encoder "
+        "with linear + random decoder; in no repeat: RPCA (width of the authors' code); in 1 of 2 "
+        "repeats: RPCA (chosen widths)."
+    ) in text
+
+
+def test_papers_bound_stands_beside_its_own_protocol_only(tmp_path, errors):
+    assert "paper" not in table(tmp_path, errors, experiments=[])
+    assert "paper" not in table(tmp_path, errors.assign(m=1999))
+    assert "paper" not in table(tmp_path, errors.assign(dataset="digits"))
+
+
+def test_one_repeat_has_no_deviation(tmp_path, errors):
+    assert "±" not in table(tmp_path, errors[errors["repeat"] == 0])
+
+
+def test_what_was_not_run_says_why(tmp_path, errors):
+    text = table(tmp_path, errors, {"cifar": "no source"}, TITLES)
+    assert text.endswith("**CIFAR-10**: not run, no source\n")
+    nothing = pd.DataFrame(columns=ERROR_COLUMNS)
+    reasons = dict.fromkeys(TITLES, "no source")
+    assert table(tmp_path, nothing, reasons, TITLES).count("not run, no source") == 2
+
+
+def test_error_figure_has_a_panel_for_each_sweep(errors):
+    figure = error_figure(autoencoder_summary(errors), TITLES)
+    over_d, over_m = figure.axes
+    assert over_d.get_title() == "MNIST\n$m = 2000$"
+    assert over_m.get_title() == "MNIST\n$d = 20$"
+    lines = {line.get_color(): list(line.get_ydata()) for line in over_m.lines}
+    assert lines["#0072B2"] == [0.2, 0.1]
+    assert [text.get_text() for text in figure.legends[0].texts] == list(METHODS.values())
+
+
+def test_reconstructions_stand_below_the_pictures(pictures):
+    (axes,) = reconstructions_figure(pictures, TITLES).axes
+    labels = [label.get_text().replace("\n", " ") for label in axes.get_yticklabels()]
+    assert labels == [
+        "unseen test picture",
+        "RPCA (median heuristic)",
+        "linear PCA",
+        "PCA encoder with linear + random decoder",
+    ]
+    assert axes.get_images()[0].get_array().shape == (4 * 5, 3 * 5, 3)
+
+
+def test_pictures_stand_at_their_factors(pictures):
+    rpca, pca = latent_figure(pictures, TITLES).axes
+    assert rpca.get_title() == "MNIST\nRPCA (median heuristic)"
+    assert pca.get_title() == "MNIST\nlinear PCA"
+    left, right, low, high = pca.get_images()[2].get_extent()
+    assert ((left + right) / 2, (low + high) / 2) == pytest.approx((2.0, 4.0))
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_figures_are_the_same_every_time(tmp_path, errors, pictures, empty):
+    if empty:
+        errors = pd.DataFrame(columns=ERROR_COLUMNS)
+        pictures = pd.DataFrame(columns=PICTURE_COLUMNS)
+    for draw, given in (
+        (reconstructions_figure, pictures),
+        (error_figure, autoencoder_summary(errors)),
+        (latent_figure, pictures),
+    ):
+        files = [tmp_path / f"{draw.__name__}-{copy}.svg" for copy in "ab"]
+        for file in files:
+            save(draw(given, TITLES), [str(file)])
+        assert files[0].read_bytes() == files[1].read_bytes()
