@@ -109,10 +109,12 @@ def kernel_figure(kernel: pd.DataFrame, growth: pd.DataFrame, titles: Mapping[st
 
 def _extrapolate(axes: Any, sizes: pd.DataFrame, growth: Mapping[str, Any]) -> None:
     last = sizes.iloc[-1]
-    n = np.array([sizes["n"].min(), growth["n_full"]], dtype=float)
-    minutes = last["cpu_minutes"] * (n / last["n"]) ** growth["exponent"]
-    label = f"$n^{{{growth['exponent']:.2f}}}$, to all {growth['n_full']} rows"
-    axes.plot(n, minutes, color="black", linestyle=":", linewidth=1.2, label=label, zorder=1)
+    n = np.array([last["n"], growth["n_full"]], dtype=float)
+    least, most = growth["cpu_minutes_least"], growth["cpu_minutes_most"]
+    label = f"$n^{{{growth['exponent']:.2f}}}$ to $n^3$, to all {growth['n_full']} rows"
+    look = {"color": "black", "linestyle": ":", "linewidth": 1.2, "zorder": 1}
+    for minutes, shown in ((least, label), (most, None)):
+        axes.plot(n, [last["cpu_minutes"], minutes], label=shown, **look)
 
 
 def _done(kernel: pd.DataFrame, name: str) -> pd.DataFrame:
