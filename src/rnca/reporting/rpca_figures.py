@@ -59,7 +59,7 @@ def agreement_figure(
         for row, name in zip(rows, names, strict=False):
             own = summary[summary["experiment"] == name]
             _error_panel(row[0], own, "value_error", _VALUES[analysis])
-            _error_panel(row[1], own, "mean_angle", "mean angle, largest dashed (°)")
+            _error_panel(row[1], own, "mean_angle", "angle (°), largest dashed")
             _largest_angles(row[1], own)
             _error_panel(row[2], own, "kernel_error", r"$\|\hat K - K\|\,/\,\|K\|$")
             _merit_panel(row[3], merit[merit["experiment"] == name], analysis)
