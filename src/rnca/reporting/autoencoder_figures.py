@@ -36,7 +36,7 @@ _GRID = {
     "original": "unseen test picture",
     "median": "RPCA\n(median heuristic)",
     "pca": "linear PCA",
-    "combined": "PCA encoder with linear\n+ random decoder",
+    "combined": "PCA encoder with\nlinear + random\ndecoder",
 }
 _MAPS = ("median", "pca")
 _GAP = 0.1
