@@ -130,7 +130,8 @@ def running() -> Iterator[Cluster]:
     _check_machine()
     _install()
     cluster = Cluster()
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
+    # SIGTERM then ends things as Ctrl-C does: the cluster is stopped.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         cluster.start()
         yield cluster

@@ -26,9 +26,9 @@ def cluster():
 
 @pytest.fixture(scope="session")
 def reference(tmp_path_factory):
-    """A project in which all has been run without the cluster."""
+    """A project in which the fit in shards has been made without the cluster."""
     project = SlurmProject(tmp_path_factory.mktemp("local") / "project")
-    project.local()
+    project.local(f"{project.FIT}.sums.csv")
     return project
 
 

@@ -42,24 +42,6 @@ def assert_fit_is_that_of(reference, project):
         assert_same_numbers(project.file(name), reference.file(name))
 
 
-def test_whole_run_gives_the_numbers_of_a_local_one(project, reference):
-    code, screen = ended(project.submit())
-    assert code == 0, screen
-    names = [
-        file.relative_to(reference.directory)
-        for file in reference.directory.glob("results/test/**/*.csv")
-        if not CLOCK.search(file.name)
-    ]
-    assert len(names) > 10
-    for name in names:
-        assert_same_numbers(project.directory / name, reference.directory / name)
-    submitted = re.findall(r"rule_(\w+)/\S*?\d+\.log", screen)
-    assert submitted.count("rcca_shard") == SHARDS + 2
-    # The small ones went together.
-    assert not {"summary", "rcca_table", "rcca_gather", "data_table"} & set(submitted)
-    assert len(re.findall(r"slurm_logs/group_\w+", screen)) == 1, screen
-
-
 def test_job_over_its_memory_is_killed_and_tried_again_with_more(prepared):
     target = f"{prepared.FIT}.shard-0.npz"
     with prepared.edited("workflow/plan/resources.py", "PROCESSES_MB = 700", "PROCESSES_MB = 250"):
@@ -129,3 +111,22 @@ def test_killed_run_continues_once_its_jobs_are_cancelled(prepared, reference):
     code, screen = ended(prepared.submit(target))
     assert code == 0, screen
     assert_fit_is_that_of(reference, prepared)
+
+
+def test_whole_run_gives_the_numbers_of_a_local_one(project, reference):
+    reference.local()
+    code, screen = ended(project.submit())
+    assert code == 0, screen
+    names = [
+        file.relative_to(reference.directory)
+        for file in reference.directory.glob("results/test/**/*.csv")
+        if not CLOCK.search(file.name)
+    ]
+    assert len(names) > 10
+    for name in names:
+        assert_same_numbers(project.directory / name, reference.directory / name)
+    submitted = re.findall(r"rule_(\w+)/\S*?\d+\.log", screen)
+    assert submitted.count("rcca_shard") == SHARDS + 2
+    # The small ones went together.
+    assert not {"summary", "rcca_table", "rcca_gather", "data_table"} & set(submitted)
+    assert len(re.findall(r"slurm_logs/group_\w+", screen)) == 1, screen
