@@ -38,7 +38,6 @@ rule claims:
     conda:
         "../envs/rnca.yaml"
     params:
-        results=RESULTS,
         standing_in=report_plan.standing_in(plan.data.names),
         code=code_of("claims.py"),
     script:
@@ -61,7 +60,6 @@ rule page:
     conda:
         "../envs/rnca.yaml"
     params:
-        results=RESULTS,
         sections=report_plan.sections(plan.stages),
         data_caption=report_plan.caption("data.md"),
         standing_in=report_plan.standing_in(plan.data.names),

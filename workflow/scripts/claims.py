@@ -1,5 +1,7 @@
 """Judge every claim of the paper by the run's CSVs."""
 
+from pathlib import Path
+
 from job import job
 
 from rnca.provenance import write_csv
@@ -7,6 +9,7 @@ from rnca.reporting.claims import judge, ledger, read_claims
 from rnca.reporting.claims_table import write_claims
 
 with job(snakemake):
-    judgements = judge(read_claims(snakemake.input.claims), snakemake.params.results)
+    results = Path(snakemake.output.csv).parents[1]
+    judgements = judge(read_claims(snakemake.input.claims), results)
     write_csv(snakemake.output.csv, ledger(judgements), {"claims": snakemake.input.claims})
     write_claims(snakemake.output.markdown, judgements, snakemake.params.standing_in)

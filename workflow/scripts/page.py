@@ -28,7 +28,7 @@ with job(snakemake):
             Section("theory", "Theory", text=theory),
             Section("data", "Data", [data]),
         ],
-        judgements=judge(read_claims(snakemake.input.claims), params.results),
+        judgements=judge(read_claims(snakemake.input.claims), Path(snakemake.output[0]).parent),
         standing_in=params.standing_in,
         made_by={"settings": snakemake.config, "environment": environment()},
     )
