@@ -49,7 +49,7 @@ def test_profile_groups_rules_that_exist():
 
 
 def test_slurm_profile_keeps_what_the_default_one_says():
-    for key in ("rerun-incomplete", "keep-going", "show-failed-logs", "quiet"):
+    for key in ("rerun-incomplete", "keep-going", "show-failed-logs"):
         assert SLURM[key] == DEFAULT[key]
 
 
