@@ -38,6 +38,12 @@ rule second:
 """
 
 
+def heed_signals() -> None:
+    """Undo what nohup and background jobs of a shell leave to their children: deaf ears."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Toy:
     """A small workflow in a directory of its own, and everything started in it."""
 
@@ -56,7 +62,12 @@ class Toy:
 
     def start(self, *command: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            command, cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command,
+            cwd=self.directory,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=heed_signals,
         )
         self.started.append(process)
         return process
