@@ -15,7 +15,7 @@ from snakemake.utils import available_cpu_count
 
 import settings
 from doctor import describe_dataset
-from plan import Plan
+from plan import Plan, report
 from publish import jobs_left
 
 LAUNCHER = Path(__file__).with_name("launch.py")
@@ -33,11 +33,13 @@ def main() -> int:
     wanted = [
         (stage, file)
         for stage in plan.stages.values()
-        for file in stage.outputs()
+        for file in report.exhibits(stage)
         if Path(file).stem == options.name
     ]
     if not wanted:
-        names = {Path(file).stem for stage in plan.stages.values() for file in stage.outputs()}
+        names = {
+            Path(file).stem for stage in plan.stages.values() for file in report.exhibits(stage)
+        }
         print(f"{options.name!r}: no table or figure of {options.configfile}; there are:")
         print(*(f"  {name}" for name in sorted(names)), sep="\n")
         return 1

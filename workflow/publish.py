@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,7 @@ def main() -> int:
     for name in stages:
         files = list(copy(plan.stages[name]))
         print(f"{name}: {len(files)} files to {PUBLISHED}")
+    list(copied(plan.results, map(Path, plan.together())))
     write_provenance(plan, options.configfile, stages)
     write_report(plan)
     if README.is_file():
@@ -98,7 +99,12 @@ def copy(stage: Stage) -> Iterator[Path]:
     outputs = [Path(file) for file in stage.outputs()]
     shown = [file.with_suffix(suffix) for file in outputs for suffix in BESIDE]
     gathered = [*(run / stage.name).glob("*.csv"), *(run / stage.name).glob("*.meta.json")]
-    for file in dict.fromkeys([*outputs, *shown, *sorted(gathered)]):
+    return copied(run, dict.fromkeys([*outputs, *shown, *sorted(gathered)]))
+
+
+def copied(run: str | Path, files: Iterable[Path]) -> Iterator[Path]:
+    """Copy those of a run's files that there are."""
+    for file in files:
         if file.is_file():
             target = PUBLISHED / file.relative_to(run)
             with replacing(target) as partial:

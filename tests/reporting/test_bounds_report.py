@@ -94,6 +94,9 @@ def test_exponents_are_those_of_the_law_and_shared_noise_does_not_widen_them():
     assert fits["exponent"].tolist() == pytest.approx(2 * [1.0, -0.5, 1.0, -1.0, -0.5])
     assert fits["exponent"].tolist() == pytest.approx(fits["claimed"].tolist())
     assert (fits["exponent_high"] - fits["exponent_low"]).max() < 1e-9
+    # The kernel's norm grows like n and depends on nothing else.
+    assert fits["relative_exponent"].tolist() == pytest.approx(2 * [0.0, -0.5, 0.0, -1.0, -0.5])
+    assert (fits["relative_exponent_high"] - fits["relative_exponent_low"]).max() < 1e-9
     found = row(fits, sweep="stated", panel="rpca", varying="m")
     assert found["published_exponent"] == pytest.approx(-0.497, abs=0.01)
 

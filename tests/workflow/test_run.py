@@ -10,7 +10,7 @@ import yaml
 JOBS = yaml.safe_load(Path(__file__).with_name("jobs.yaml").read_text(encoding="utf-8"))
 AFTER_FITS = {"rcca_leaks": 3, "rcca_gather": 3, "rcca_table": 1, "rcca_leaks_table": 1}
 AFTER_FITS |= {"rcca_figure": 1, "rcca_minutes": 1, "rcca_variants": 1}
-FITS = {"rcca_shard": 2, "rcca_path": 4, "rcca_timing": 2, "rcca_gather_more": 2}
+FITS = {"rcca_shard": 2, "rcca_path": 4, "rcca_timing": 2, "rcca_svd": 1, "rcca_gather_more": 3}
 FITS |= {"rcca_tuning": 1}
 FIGURES = {"rcca_figure": 1, "rcca_minutes": 1, "rcca_tuning": 1}
 

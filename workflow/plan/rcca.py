@@ -15,6 +15,8 @@ CAUTIOUS_OPERATIONS_A_SECOND = 20e9
 OPERATIONS_A_SECOND = 33e9
 # Of the factorisations and of the singular vectors, times m³.
 SOLVE_OPERATIONS = 20
+# Up to which m a full SVD takes seconds, not minutes.
+FULL_SVD_FEATURES = 2000
 # While a split is drawn and checked.
 SPLIT_BYTES_A_ROW = 110
 # For reading, drawing and scoring; and for a pass over an unknown number of rows.
@@ -33,7 +35,7 @@ class RccaPlan(Experiments):
             return []
         tables, figures = f"{self.results}/tables", f"{self.results}/figures"
         wanted = {
-            "timing": [f"{figures}/rcca_minutes.svg"],
+            "timing": [f"{figures}/rcca_minutes.svg", *self.of_those_having("timing", "svd")],
             "reg_grid": [f"{tables}/rcca_tuning.md", f"{figures}/rcca_tuning.svg"],
             "variant_of": [f"{tables}/rcca_variants.md"],
         }
@@ -78,10 +80,13 @@ class RccaPlan(Experiments):
         return self._of_fits(wildcards, "sums")
 
     def more(self, wildcards: Any) -> list[str]:
-        """List the CSVs of tuning or timing of an experiment."""
+        """List the CSVs of tuning, timing or SVDs of an experiment."""
         if wildcards.what == "tuning":
             return self._of_fits(wildcards, "tuning")
         experiment, stem = self.of(wildcards), f"{self.results}/rcca/{wildcards.experiment}"
+        if wildcards.what == "svd":
+            random = [name for name in experiment["maps"] if name != "linear"]
+            return [f"{stem}/{random[0]}.svd.csv"]
         return [
             f"{stem}/{feature_map}-m{m}.timing.csv"
             for feature_map in experiment["maps"]
@@ -158,6 +163,15 @@ class RccaPlan(Experiments):
         """Return the settings of a fit that is timed at one m alone."""
         only = {"sizes": [int(wildcards.m)], "reg_grid": []}
         return self._experiment(wildcards, 0) | only
+
+    def decomposed_experiment(self, wildcards: Any) -> dict[str, Any]:
+        """Return the settings of a fit whose SVD is timed, at the timed m that are not too large.
+
+        A full SVD of the smallest is always timed.
+        """
+        timed = self.of(wildcards)["timing"]
+        sizes = [m for m in timed if m <= FULL_SVD_FEATURES] or timed[:1]
+        return self._experiment(wildcards, 0) | {"sizes": sizes, "reg_grid": []}
 
     def _experiment(self, wildcards: Any, repeat: int) -> dict[str, Any]:
         experiment = self.of(wildcards)

@@ -15,15 +15,16 @@ def sections(stages: dict[str, Stage]) -> list[dict[str, Any]]:
         {
             "name": name,
             "title": stage.title,
-            "exhibits": [
-                {"path": file, "caption": caption(file)}
-                for file in stage.outputs()
-                if Path(file).suffix in (".md", ".svg")
-            ],
+            "exhibits": [{"path": file, "caption": caption(file)} for file in exhibits(stage)],
         }
         for name, stage in stages.items()
         if stage.outputs()
     ]
+
+
+def exhibits(stage: Stage) -> list[str]:
+    """List the tables and figures among the outputs of a stage."""
+    return [file for file in stage.outputs() if Path(file).suffix in (".md", ".svg")]
 
 
 def caption(file: str) -> str:

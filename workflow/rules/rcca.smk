@@ -77,6 +77,29 @@ rule rcca_timing:
         "../scripts/rcca_timing.py"
 
 
+# All cores, so that nothing runs beside it.
+rule rcca_svd:
+    input:
+        data=plan.rcca.prepared,
+    output:
+        f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}.svd.csv",
+    log:
+        f"{RESULTS}/logs/rcca/{{experiment}}/{{feature_map}}.svd.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/rcca/{{experiment}}/{{feature_map}}.svd.tsv"
+    conda:
+        "../envs/rnca.yaml"
+    threads: workflow.cores or config["threads"]
+    resources:
+        mem_mb=growing(plan.rcca.mem_mb),
+        runtime=growing(plan.rcca.minutes),
+    params:
+        experiment=plan.rcca.decomposed_experiment,
+        code=code_of("rcca_svd.py"),
+    script:
+        "../scripts/rcca_svd.py"
+
+
 rule rcca_leaks:
     input:
         data=plan.rcca.prepared,
@@ -128,7 +151,7 @@ rule rcca_gather_more:
     benchmark:
         f"{RESULTS}/benchmarks/rcca/{{experiment}}.{{what}}.tsv"
     wildcard_constraints:
-        what="tuning|timing",
+        what="tuning|timing|svd",
     conda:
         "../envs/rnca.yaml"
     params:

@@ -146,7 +146,8 @@ def panels(drawn: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         One row per sweep and panel: ``exponent`` of the mean norm with its 95 % confidence interval
-        (jackknife over draws), the exponent claimed and that of the paper's points; ``level``, the
+        (jackknife over draws), ``relative_exponent`` of the norm over ‖K‖ likewise, the exponent
+        claimed and that of the paper's points; ``level``, the
         geometric mean of ours over the paper's, with the least and most, ``one_block_level`` the
         same with one block in place of the larger; least and most of bound over mean norm.
     """
@@ -155,7 +156,7 @@ def panels(drawn: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
             {
                 **rows[_PANEL].iloc[0],
                 "draws": rows["draws"].min(),
-                **_exponent(drawn.merge(rows[_POINT])),
+                **_exponents(drawn.merge(rows[_POINT])),
                 "claimed": CLAIMED[rows["panel"].iloc[0], rows["varying"].iloc[0]],
                 **_levels(rows),
                 **_looseness(rows),
@@ -164,6 +165,12 @@ def panels(drawn: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
             if len(rows) > 1
         ]
     )
+
+
+def _exponents(drawn: pd.DataFrame) -> dict[str, float]:
+    relative = drawn.assign(norm=drawn["norm"] / drawn["kernel_norm"])
+    of_relative = {f"relative_{name}": value for name, value in _exponent(relative).items()}
+    return {**_exponent(drawn), **of_relative}
 
 
 def _exponent(drawn: pd.DataFrame) -> dict[str, float]:

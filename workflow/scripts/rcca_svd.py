@@ -1,0 +1,15 @@
+"""Time a truncated and a full SVD of the same matrix."""
+
+from job import job
+
+from rnca.datasets.prepared import load_prepared
+from rnca.provenance import write_csv
+from rnca.stages.rcca import Experiment
+from rnca.stages.svd_times import time_svds
+
+with job(snakemake):
+    data = load_prepared(snakemake.input.data, verify=True)
+    experiment = Experiment(**snakemake.params.experiment)
+    times = time_svds(experiment, data, experiment.sizes, snakemake.threads)
+    made_by = {"experiment": snakemake.params.experiment, "data": data.meta}
+    write_csv(snakemake.output[0], times, made_by)
