@@ -1,4 +1,4 @@
-"""A fit of the rcca stage in shards: the same answer, whatever becomes of one, in little memory."""
+"""Fits of the rcca stage in shards: the same answer, in little memory; and timed SVDs."""
 
 import json
 import subprocess
@@ -12,6 +12,7 @@ import pytest
 from rnca.cca import RCCA
 from rnca.datasets.prepared import load_prepared, write_prepared
 from rnca.stages.rcca import Experiment, accumulate_shard, fit_path
+from rnca.stages.svd_times import time_svds
 
 ROWS = 7000
 META = {"name": "toy", "kind": "own", "title": "toy"}
@@ -99,6 +100,14 @@ def test_shard_of_other_rows_is_computed_again(data, tmp_path):
 
 
 # Peak memory belongs to a process. Memory maps count with the pages that were read.
+def test_both_ways_to_an_svd_are_timed_in_turns_at_every_size(data):
+    times = time_svds(experiment(), data, [10, 20], threads=1)
+    assert times["m"].tolist() == 6 * [10] + 6 * [20]
+    assert times["method"].tolist() == 6 * ["truncated", "full"]
+    assert times.groupby(["m", "method"])["repeat"].agg(list).tolist() == 4 * [[0, 1, 2]]
+    assert (times["seconds"] > 0).all()
+
+
 PEAK = """
 import json, re, sys
 from rnca.datasets.prepared import load_prepared

@@ -49,6 +49,20 @@ def test_preparing_needs_more_for_larger_data(tmp_path):
     assert data.minutes(mine) < data.minutes(mnist) < data.minutes(full)
 
 
+@pytest.mark.parametrize(
+    ("timing", "sizes"), [([100, 2000, 6000], [100, 2000]), ([4000, 6000], [4000])]
+)
+def test_full_svds_are_timed_where_they_take_seconds_but_at_one_size_at_least(timing, sizes):
+    own = plan()
+    own.settings["one"] |= {
+        "timing": timing, "standardise": False, "components": 5, "reg": 1e-8, "width": 1.0,
+        "same_landmarks": False,
+    }  # fmt: skip
+    own.config["seed"] = 1
+    job = SimpleNamespace(experiment="one", feature_map="fourier")
+    assert own.decomposed_experiment(job)["sizes"] == sizes
+
+
 def test_run_without_fits_needs_no_memory_for_them():
     assert RccaPlan("rcca", {"run": "try", "rcca": {}}).largest_mem_mb() == 0
 

@@ -39,7 +39,7 @@ def test_skipped_dataset_is_not_planned(project):
         jobs = project.planned("--configfile", "config/paper.yaml")
     fetched = JOBS["data"]["paper"]["fetch"]
     assert jobs["fetch"] == fetched - 2
-    assert jobs["rcca_path"] == 18
+    assert jobs["rcca_path"] == 15
     assert jobs["rcca_gather"] == JOBS["rcca"]["paper"]["rcca_gather"]
 
 
