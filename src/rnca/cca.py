@@ -71,7 +71,8 @@ instance, or a pair, default="fourier"
         Canonical bases: the canonical variables are (z_x(X) − mean_x_) F_ and likewise for Y.
     conditioning_ : dict
         Per view the smallest pivot of the regularised covariance and the effective rank
-        (tr C)² / tr C² of the covariance.
+        (tr C)² / tr C² of the covariance. A pivot p times the variance of its feature leaves
+        correlations an error of about 1e-16/p, and of 6e-8/√(np) with float32 features.
     moments_ : Moments
         What the pass over the data left; `path` reads it. Not pickled.
     accumulation_ : {"float32", "float64"}
