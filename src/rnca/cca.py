@@ -42,7 +42,8 @@ instance, or a pair, default="fourier"
     reg : float or pair, default=1e-8
         Added to the diagonal of the covariance of the unscaled features. It is not the γ that
         Section 4.1 adds to kernel matrices: with Fourier features the two agree for
-        reg = γ·m / (2(n − 1)).
+        reg = γ·m / (2(n − 1)). Kernel values have no unit, linear features have that of the data,
+        and reg that of their variance.
     random_state : int, numpy Generator, numpy RandomState or None
     chunk_size : int, default=2048
         Rows read, mapped and accumulated at a time.
