@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
+from snakemake.exceptions import WorkflowError
 
 import settings
 from plan import Plan, report
@@ -44,9 +44,11 @@ def main() -> int:
     parser.add_argument("--configfile", type=Path, default=Path("config", "paper.yaml"))
     parser.add_argument("stages", nargs="*", metavar="stage")
     options = parser.parse_args()
-    config = yaml.safe_load(options.configfile.read_text(encoding="utf-8"))
-    settings.check(config)
-    plan = Plan(config)
+    try:
+        plan = Plan(settings.read(options.configfile))
+    except WorkflowError as error:
+        print(f"{options.configfile}: {error}")
+        return 1
     known = [name for name, stage in plan.stages.items() if stage.outputs()]
     stages = options.stages or known
     if unknown := sorted(set(stages) - set(known)):

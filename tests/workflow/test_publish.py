@@ -61,6 +61,25 @@ def test_one_figure_says_how_much_work_it_is_and_makes_no_other(project):
     assert tables == {"rcca_variants.md"}
 
 
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (None, "mine.yaml: not a file of settings in YAML: [Errno 2] No such file"),
+        ("run: [\n", "mine.yaml: not a file of settings in YAML: while parsing"),
+        ("run: mine\nsed: 1\n", "sed: unknown key; did you mean 'seed'?"),
+    ],
+    ids=["missing", "no YAML", "mistaken"],
+)
+@pytest.mark.parametrize("script", ["one.py rcca", "publish.py", "doctor.py"])
+def test_wrong_settings_end_with_a_sentence(project, script, text, sentence):
+    if text is not None:
+        project.file("mine.yaml").write_text(text, encoding="utf-8")
+    code, screen = command(project, *f"workflow/{script} --configfile mine.yaml".split())
+    assert code == 1
+    assert sentence in screen
+    assert "Traceback" not in screen
+
+
 @pytest.mark.parametrize("name", ["nonsense", "summary"])
 def test_unknown_figure_lists_those_there_are(project, name):
     code, screen = command(project, "workflow/one.py", name, "--configfile", "config/test.yaml")
