@@ -35,7 +35,8 @@ THEORY = Path("docs", "theory.md")
 # In the README: a table of results/published between two comments, the first of which names it.
 SHOWN = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
 # What stands beside a table or a figure under the same name, and is shown with it.
-BESIDE = (".md", ".tex", ".csv", ".meta.json", ".svg", ".png")
+NUMBERS = (".csv", ".meta.json")
+BESIDE = (".md", ".tex", *NUMBERS, ".svg", ".png")
 
 
 def main() -> int:
@@ -95,12 +96,13 @@ def jobs_left(configfile: Path, stages: list[str]) -> str:
 
 
 def copy(stage: Stage) -> Iterator[Path]:
-    """Copy the outputs of a stage, what stands beside them, and its gathered CSVs."""
+    """Copy the outputs of a stage, what stands beside them, and its CSVs, which claims rest on."""
     run = Path(stage.results)
     outputs = [Path(file) for file in stage.outputs()]
     shown = [file.with_suffix(suffix) for file in outputs for suffix in BESIDE]
-    gathered = [*(run / stage.name).glob("*.csv"), *(run / stage.name).glob("*.meta.json")]
-    for file in dict.fromkeys([*outputs, *shown, *sorted(gathered)]):
+    names = (f"{stage.name}/*", f"tables/{stage.name}_*")
+    numbers = [file for name in names for end in NUMBERS for file in run.glob(f"{name}{end}")]
+    for file in dict.fromkeys([*outputs, *shown, *sorted(numbers)]):
         if file.is_file():
             target = PUBLISHED / file.relative_to(run)
             with replacing(target) as partial:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -35,6 +36,22 @@ def test_finished_run_is_published_with_its_provenance(finished):
     ledger = pd.read_csv(published / "tables" / "claims.csv")
     assert {"reproduced", "not run"} <= set(ledger["verdict"])
     assert "rcca-beats-linear-mnist" in (published / "report.html").read_text(encoding="utf-8")
+
+
+CLAIMS = ROOT / "resources" / "paper" / "claims.yaml"
+
+
+@pytest.mark.parametrize("file", ["tables/lupi_pairs.csv", "tables/baselines_race.csv"])
+def test_csv_that_a_claim_rests_on_is_published_with_its_stage(tmp_path, monkeypatch, file):
+    assert f"csv: {file}" in CLAIMS.read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    run = Path("results", "try")
+    (run / "tables").mkdir(parents=True)
+    for name in (file, file.replace(".csv", ".meta.json"), "tables/other.csv"):
+        (run / name).write_text("x", encoding="utf-8")
+    stage = SimpleNamespace(name=Path(file).name.partition("_")[0], results=str(run), outputs=list)
+    copied = {path.name for path in publish_module.copy(stage)}
+    assert copied == {Path(file).name, Path(file).with_suffix(".meta.json").name}
 
 
 def test_unfinished_run_is_not_published(project):
