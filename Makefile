@@ -14,7 +14,7 @@ setup: ## Set up .venv; the other targets do it by themselves (PYTHON=… names 
 run: setup ## Run the workflow on embedded data: no downloads (CORES=…, ARGS=… for Snakemake)
 	@$(launch) $(ARGS)
 
-paper: setup ## Run the stages that are there (data, RCCA) on the paper's data (CORES=…, ARGS=… for Snakemake)
+paper: setup ## Run the workflow on the paper's data: hours, of which a stopped run keeps what is done (CORES=…, ARGS=… for Snakemake)
 	@$(launch) --configfile=config/paper.yaml $(ARGS)
 
 figure: setup ## Make one table or figure of the paper, after saying how much work that is (NAME=rcca; ARGS=…)

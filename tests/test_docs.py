@@ -12,35 +12,17 @@ import rnca
 
 ROOT = Path(__file__).parents[1]
 PYTHON = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+LIBRARY = ROOT / "src" / "rnca"
 MODULES = [
-    "autoencoder",
-    "bounds",
-    "cca",
-    "clustering",
-    "dependence",
-    "exact",
-    "lda",
-    "features.cosine",
-    "features.fastfood",
-    "features.joint",
-    "features.linear",
-    "features.nystroem",
-    "features.width",
-    "mapping",
-    "moments",
-    "pca",
-    "regression",
-    "rows",
-    "seeding",
-    "spectral",
-    "streaming",
-    "whitening",
+    ".".join(("rnca", *file.relative_to(LIBRARY).with_suffix("").parts))
+    for file in sorted(LIBRARY.rglob("*.py"))
+    if ">>> " in file.read_text(encoding="utf-8")
 ]
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_run(name):
-    assert doctest.testmod(import_module(f"rnca.{name}")).failed == 0
+    assert doctest.testmod(import_module(name)).failed == 0
 
 
 @pytest.mark.parametrize("name", rnca.__all__)

@@ -20,6 +20,7 @@ from rnca import (
     QuasiMonteCarloFeatures,
     median_gamma,
 )
+from rnca.features import FEATURE_MAPS
 from rnca.features.hadamard import hadamard_transform
 
 
@@ -73,6 +74,10 @@ MAPS = {
         1e-10,
     ),
 }
+
+
+def test_every_map_with_a_name_is_held_to_the_contract():
+    assert FEATURE_MAPS.keys() <= MAPS.keys()
 
 
 COSINES = [FourierFeatures, OrthogonalFeatures, FastfoodFeatures, QuasiMonteCarloFeatures]

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy  # noqa: F401  (threadpoolctl sees only libraries that are loaded)
 import psutil
-import yaml
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import available_cpu_count
 from threadpoolctl import threadpool_info
@@ -50,17 +49,15 @@ def main() -> int:
     for name, finding in findings.items():
         print(f"{name:<12} {finding}")
     try:
-        config = yaml.safe_load(file.read_text(encoding="utf-8"))
-        settings.check(config)
-    except (OSError, yaml.YAMLError, WorkflowError) as error:
+        plan = Plan(settings.read(file))
+    except WorkflowError as error:
         print(f"\n{file}: {error}")
         return 1
-    plan = Plan(config)
     print(f"{'Fits':<12} {describe_memory(plan, memory.total)}")
     print(f"\nDatasets of {file}:")
     for name in plan.data.names:
         print(f"{name:<17} {describe_dataset(name, plan)}")
-    for name in config["skip"]:
+    for name in plan.config["skip"]:
         print(f"{name:<17} left out by `skip`")
     return 0 if mirror_is_fine else 1
 

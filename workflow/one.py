@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import yaml
+from snakemake.exceptions import WorkflowError
 from snakemake.utils import available_cpu_count
 
 import settings
@@ -27,9 +27,11 @@ def main() -> int:
     parser.add_argument("name", help="of a table or figure, say rcca")
     parser.add_argument("--configfile", type=Path, default=Path("config", "paper.yaml"))
     options, others = parser.parse_known_args()
-    config = yaml.safe_load(options.configfile.read_text(encoding="utf-8"))
-    settings.check(config)
-    plan = Plan(config)
+    try:
+        plan = Plan(settings.read(options.configfile))
+    except WorkflowError as error:
+        print(f"{options.configfile}: {error}")
+        return 1
     wanted = [
         (stage, file)
         for stage in plan.stages.values()

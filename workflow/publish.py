@@ -11,12 +11,12 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
+from snakemake.exceptions import WorkflowError
 
 import settings
 from plan import Plan, report
@@ -35,7 +35,8 @@ THEORY = Path("docs", "theory.md")
 # In the README: a table of results/published between two comments, the first of which names it.
 SHOWN = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
 # What stands beside a table or a figure under the same name, and is shown with it.
-BESIDE = (".md", ".tex", ".csv", ".meta.json", ".svg", ".png")
+NUMBERS = (".csv", ".meta.json")
+BESIDE = (".md", ".tex", *NUMBERS, ".svg", ".png")
 
 
 def main() -> int:
@@ -44,9 +45,11 @@ def main() -> int:
     parser.add_argument("--configfile", type=Path, default=Path("config", "paper.yaml"))
     parser.add_argument("stages", nargs="*", metavar="stage")
     options = parser.parse_args()
-    config = yaml.safe_load(options.configfile.read_text(encoding="utf-8"))
-    settings.check(config)
-    plan = Plan(config)
+    try:
+        plan = Plan(settings.read(options.configfile))
+    except WorkflowError as error:
+        print(f"{options.configfile}: {error}")
+        return 1
     known = [name for name, stage in plan.stages.items() if stage.outputs()]
     stages = options.stages or known
     if unknown := sorted(set(stages) - set(known)):
@@ -61,7 +64,6 @@ def main() -> int:
     for name in stages:
         files = list(copy(plan.stages[name]))
         print(f"{name}: {len(files)} files to {PUBLISHED}")
-    list(copied(plan.results, map(Path, plan.together())))
     write_provenance(plan, options.configfile, stages)
     write_report(plan)
     if README.is_file():
@@ -94,17 +96,13 @@ def jobs_left(configfile: Path, stages: list[str]) -> str:
 
 
 def copy(stage: Stage) -> Iterator[Path]:
-    """Copy the outputs of a stage, what stands beside them, and its gathered CSVs."""
+    """Copy the outputs of a stage, what stands beside them, and its CSVs, which claims rest on."""
     run = Path(stage.results)
     outputs = [Path(file) for file in stage.outputs()]
     shown = [file.with_suffix(suffix) for file in outputs for suffix in BESIDE]
-    gathered = [*(run / stage.name).glob("*.csv"), *(run / stage.name).glob("*.meta.json")]
-    return copied(run, dict.fromkeys([*outputs, *shown, *sorted(gathered)]))
-
-
-def copied(run: str | Path, files: Iterable[Path]) -> Iterator[Path]:
-    """Copy those of a run's files that there are."""
-    for file in files:
+    names = (f"{stage.name}/*", f"tables/{stage.name}_*")
+    numbers = [file for name in names for end in NUMBERS for file in run.glob(f"{name}{end}")]
+    for file in dict.fromkeys([*outputs, *shown, *sorted(numbers)]):
         if file.is_file():
             target = PUBLISHED / file.relative_to(run)
             with replacing(target) as partial:

@@ -35,6 +35,22 @@ def check(config: dict[str, Any]) -> None:
         raise WorkflowError(f"The configuration has mistakes:\n{listed}\nKeys: config/README.md")
 
 
+def read(file: Path) -> dict[str, Any]:
+    """Read settings from a file, check them and fill in the defaults.
+
+    Raises
+    ------
+    WorkflowError
+        If the file cannot be read or is no YAML, or as `check` does.
+    """
+    try:
+        config: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise WorkflowError(f"not a file of settings in YAML: {error}") from error
+    check(config)
+    return config
+
+
 def read_schema() -> dict[str, Any]:
     """Return the schema of all settings: that of the run, and each stage's under its key."""
     schema = _read(SCHEMAS / "config.schema.yaml")

@@ -32,7 +32,8 @@ class RandomizedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     ----------
     n_components : int, default=20
         Number of latent factors d.
-    feature_map : {"fourier", "nystroem", "linear"} or FeatureMap instance, default="fourier"
+    feature_map : {"fourier", "nystroem", "linear", "orthogonal", "fastfood", "qmc"} or FeatureMap \
+instance, default="fourier"
         Of the encoder.
     n_features : int, default=2000
         Number of the encoder's random features m, more than d; ignored by linear features.

@@ -42,7 +42,8 @@ instance, or a pair, default="fourier"
     reg : float or pair, default=1e-8
         Added to the diagonal of the covariance of the unscaled features. It is not the γ that
         Section 4.1 adds to kernel matrices: with Fourier features the two agree for
-        reg = γ·m / (2(n − 1)).
+        reg = γ·m / (2(n − 1)). Kernel values have no unit, linear features have that of the data,
+        and reg that of their variance.
     random_state : int, numpy Generator, numpy RandomState or None
     chunk_size : int, default=2048
         Rows read, mapped and accumulated at a time.
@@ -71,7 +72,8 @@ instance, or a pair, default="fourier"
         Canonical bases: the canonical variables are (z_x(X) − mean_x_) F_ and likewise for Y.
     conditioning_ : dict
         Per view the smallest pivot of the regularised covariance and the effective rank
-        (tr C)² / tr C² of the covariance.
+        (tr C)² / tr C² of the covariance. A pivot p times the variance of its feature leaves
+        correlations an error of about 1e-16/p, and of 6e-8/√(np) with float32 features.
     moments_ : Moments
         What the pass over the data left; `path` reads it. Not pickled.
     accumulation_ : {"float32", "float64"}

@@ -23,7 +23,8 @@ class FeatureRidge(FeatureMapping, BaseEstimator):
 
     Parameters
     ----------
-    feature_map : {"fourier", "nystroem", "linear"} or FeatureMap instance, default="fourier"
+    feature_map : {"fourier", "nystroem", "linear", "orthogonal", "fastfood", "qmc"} or FeatureMap \
+instance, default="fourier"
     n_features : int, default=1000
         Number of random features m; ignored by linear features.
     gamma : float or "median", default="median"

@@ -73,6 +73,14 @@ def test_ratio_and_extremes(tmp_path):
     assert finding.value == pytest.approx((3 + 2 + 5 / 3) / 3)
 
 
+def test_extreme_of_other_rows_is_that_of_the_same_map(tmp_path):
+    smaller = REPEATS[REPEATS["map"] == "f"].assign(m=7, v=[1.0, 1.0, 1.0])
+    rule = {"where": {"map": "f", "m": "max"}, "repeat": "repeat"}
+    rule["minus"] = {"where": {"m": "min"}, "same": ["map"]}
+    (finding,) = judged(tmp_path, pd.concat([REPEATS, smaller]), **rule, at_least=0).findings
+    assert finding.value == pytest.approx(4 - 1)
+
+
 def test_bounds_of_the_csv_are_taken_as_they_stand(tmp_path):
     frame = pd.DataFrame({"v": [1.0], "l": [0.5], "h": [2.0]})
     (finding,) = judged(tmp_path, frame, low="l", high="h", at_least=0.6).findings

@@ -5,8 +5,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from scipy import stats
 
+from rnca.reporting.claims import judge, read_claims
 from rnca.reporting.figures import save
 from rnca.reporting.lupi import (
     METHOD_NAMES,
@@ -21,7 +23,9 @@ from rnca.reporting.lupi_verdict import verdict, write_verdict
 from rnca.stages.lupi_methods import METHODS
 from rnca.stages.lupi_training import PREPROCESSING
 
-PUBLISHED = pd.read_csv(Path(__file__).parents[2] / "resources" / "paper" / "fig_lupi.csv")
+ROOT = Path(__file__).parents[2]
+PUBLISHED = pd.read_csv(ROOT / "resources" / "paper" / "fig_lupi.csv")
+CLAIMS = read_claims(ROOT / "resources" / "paper" / "claims.yaml")
 PAPER = {"awa": published_means(PUBLISHED)}
 TITLES = {"awa": "Animals", "gone": "Others"}
 NOT_RUN = {"gone": "no source yields it"}
@@ -61,6 +65,26 @@ def accuracies(preprocessing=("raw", "hellinger"), methods=METHODS, **levels):
                     }
                 )
     return pd.DataFrame(rows)
+
+
+def test_claims_rest_on_pairs_prepared_alike(tmp_path):
+    # RCCA loses to either SURF prepared alike; the other way round would hide that.
+    levels = {"surf raw": 50.0, "rcca raw": 49.0, "surf hellinger": 60.0, "rcca hellinger": 59.0}
+    (tmp_path / "tables").mkdir()
+    lupi_pairs(accuracies(**levels)).to_csv(tmp_path / "tables" / "lupi_pairs.csv", index=False)
+    claims = {judgement.claim["id"]: judgement for judgement in judge(CLAIMS, tmp_path)}
+    for claim in ("lupi-gain", "lupi-significant"):
+        assert {finding.rows for finding in claims[claim].findings} == {1}
+    assert [finding.value < 0 for finding in claims["lupi-gain"].findings] == [True, True]
+
+
+@pytest.mark.parametrize("name", ["config", "paper", "test"])
+def test_claims_know_an_experiment_of_every_shipped_run(name):
+    settings = yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text(encoding="utf-8"))
+    rules = [rule for claim in CLAIMS for rule in claim["rules"] if "lupi" in rule["csv"]]
+    assert rules
+    for rule in rules:
+        assert set(rule["where"]["experiment"]) & set(settings["lupi"])
 
 
 def said(**levels):

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -37,6 +38,22 @@ def test_finished_run_is_published_with_its_provenance(finished):
     assert "rcca-beats-linear-mnist" in (published / "report.html").read_text(encoding="utf-8")
 
 
+CLAIMS = ROOT / "resources" / "paper" / "claims.yaml"
+
+
+@pytest.mark.parametrize("file", ["tables/lupi_pairs.csv", "tables/baselines_race.csv"])
+def test_csv_that_a_claim_rests_on_is_published_with_its_stage(tmp_path, monkeypatch, file):
+    assert f"csv: {file}" in CLAIMS.read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    run = Path("results", "try")
+    (run / "tables").mkdir(parents=True)
+    for name in (file, file.replace(".csv", ".meta.json"), "tables/other.csv"):
+        (run / name).write_text("x", encoding="utf-8")
+    stage = SimpleNamespace(name=Path(file).name.partition("_")[0], results=str(run), outputs=list)
+    copied = {path.name for path in publish_module.copy(stage)}
+    assert copied == {Path(file).name, Path(file).with_suffix(".meta.json").name}
+
+
 def test_unfinished_run_is_not_published(project):
     code, screen = publish(project)
     assert code == 1
@@ -59,6 +76,25 @@ def test_one_figure_says_how_much_work_it_is_and_makes_no_other(project):
     assert "all of stage rcca takes at least 1 min" in screen
     tables = {path.name for path in project.file("results/test/tables").glob("*.md")}
     assert tables == {"rcca_variants.md"}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (None, "mine.yaml: not a file of settings in YAML: [Errno 2] No such file"),
+        ("run: [\n", "mine.yaml: not a file of settings in YAML: while parsing"),
+        ("run: mine\nsed: 1\n", "sed: unknown key; did you mean 'seed'?"),
+    ],
+    ids=["missing", "no YAML", "mistaken"],
+)
+@pytest.mark.parametrize("script", ["one.py rcca", "publish.py", "doctor.py"])
+def test_wrong_settings_end_with_a_sentence(project, script, text, sentence):
+    if text is not None:
+        project.file("mine.yaml").write_text(text, encoding="utf-8")
+    code, screen = command(project, *f"workflow/{script} --configfile mine.yaml".split())
+    assert code == 1
+    assert sentence in screen
+    assert "Traceback" not in screen
 
 
 @pytest.mark.parametrize("name", ["nonsense", "summary"])

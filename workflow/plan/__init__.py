@@ -73,11 +73,7 @@ class Plan:
     def shown(self) -> list[str]:
         """List what the stages show, alone and together."""
         alone = [file for stage in self.stages.values() for file in stage.outputs()]
-        return [*alone, *self.together()]
-
-    def together(self) -> list[str]:
-        """List what takes more than one stage."""
-        return list(self.baselines.race())
+        return [*alone, *self.baselines.race()]
 
     def tables(self) -> list[str]:
         """List the tables that the screen shows at the end of a run."""

@@ -36,8 +36,8 @@ def leak_audit(
         The second view.
     frame_columns : int, optional
         For windowed data: how many columns of `x` make one frame (``meta["frame_columns"]``
-        of the speech sets: 39). A
-        row then also counts if one of its frames equals a frame of a training row.
+        of the speech sets: 39). A row then also counts if one of its frames equals a frame of a
+        training row.
 
     Returns
     -------

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from rnca.files import replacing
+from rnca.reporting.tables import plus_minus
 
 METHODS = {
     "pca": "linear PCA",
@@ -145,7 +146,7 @@ def _block(title: str, rows: pd.DataFrame, bound: float | None) -> str:
     ]
     best = rows["test_mean"].min()
     for row in rows.to_dict("records"):
-        test = _plus_minus(row["test_mean"], row["test_sd"], ".4f")
+        test = plus_minus(row["test_mean"], row["test_sd"], ".4f")
         cells = [
             METHODS[row["method"]],
             _widths(row),
@@ -172,13 +173,7 @@ def _widths(row: Mapping[Any, Any]) -> str:
 
 
 def _share(row: Mapping[Any, Any]) -> str:
-    return _plus_minus(100 * row["against_mean"], 100 * row["against_sd"], "+.1f") + " %"
-
-
-def _plus_minus(mean: float, deviation: float, form: str) -> str:
-    if pd.isna(deviation):
-        return format(mean, form)
-    return f"{mean:{form}} ± {deviation:{form.lstrip('+')}}"
+    return plus_minus(100 * row["against_mean"], 100 * row["against_sd"], "+.1f") + " %"
 
 
 def _verdict(rows: pd.DataFrame) -> str:

@@ -8,16 +8,13 @@ from typing import Any
 import matplotlib
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.image import imread
+from matplotlib.ticker import LogLocator, NullLocator
 from numpy.typing import NDArray
 
 from rnca.reporting.autoencoder import METHODS
 from rnca.reporting.figures import STYLE, panels, wrapped
-
-matplotlib.use("Agg")
-
-from matplotlib.figure import Figure
-from matplotlib.image import imread
-from matplotlib.ticker import LogLocator, NullLocator
 
 # Okabe and Ito's palette; each method also has a marker of its own.
 LOOK: dict[str, dict[str, Any]] = {

@@ -211,9 +211,10 @@ def _others(
         frame = pd.read_csv(there[0]) if there else pd.DataFrame(columns=[column])
         if "not_run" in frame:
             frame = pd.DataFrame(columns=[column])
-    baseline = _select(frame, other.get("where", {}))
+    # First: the least m there is must be that of the same map, not of linear CCA.
     for key in other.get("same", []):
-        baseline = baseline[baseline[key].isin(group[key])]
+        frame = frame[frame[key].isin(group[key])]
+    baseline = _select(frame, other.get("where", {}))
     repeat = rule.get("repeat")
     if repeat in baseline and set(group[repeat]) <= set(baseline[repeat]):
         return group[repeat].map(baseline.groupby(repeat)[column].mean())

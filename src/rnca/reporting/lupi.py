@@ -112,9 +112,9 @@ def lupi_pairs(accuracy: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per experiment and pair: mean accuracies, their difference in points with its 95 %
-        interval (Student's), the same in per cent of the reference (``relative``), and the p-value
-        of Wilcoxon's signed-rank test.
+        One row per experiment and pair: whether both are preprocessed ``alike``, mean accuracies,
+        their difference in points with its 95 % interval (Student's), the same in per cent of the
+        reference (``relative``), and the p-value of Wilcoxon's signed-rank test.
     """
     rows = []
     for name, own in accuracy.groupby("experiment", sort=False):
@@ -136,6 +136,7 @@ PAIR_COLUMNS = [
     "preprocessing",
     "reference",
     "reference_preprocessing",
+    "alike",
     "partitions",
     "mean",
     "reference_mean",
@@ -173,6 +174,7 @@ def _pair(table: pd.DataFrame, side: Side, reference: Side) -> dict[str, Any]:
         "preprocessing": side.preprocessing,
         "reference": reference.method,
         "reference_preprocessing": reference.preprocessing,
+        "alike": side.preprocessing == reference.preprocessing,
         "partitions": len(pairs),
         "mean": pairs[side].mean(),
         "reference_mean": base,
@@ -249,8 +251,9 @@ def _block(
         ]
         for method in methods
     ]
-    alike = pairs["preprocessing"] == pairs["reference_preprocessing"]
-    against = pairs[alike & (pairs["reference"] == "surf")].set_index(["method", "preprocessing"])
+    against = pairs[pairs["alike"] & (pairs["reference"] == "surf")].set_index(
+        ["method", "preprocessing"]
+    )
     differences = [
         [
             METHOD_NAMES[method],

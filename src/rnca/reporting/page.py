@@ -12,7 +12,6 @@ from typing import Any
 
 from jinja2 import Environment
 from markdown_it import MarkdownIt
-from markupsafe import Markup
 
 from rnca.files import replacing
 from rnca.reporting.claims import VERDICTS, Judgement
@@ -105,12 +104,11 @@ def write_page(
         partial.write_text(page, encoding="utf-8")
 
 
-def markdown(text: str) -> Markup:
-    """Render Markdown; each table in a box that scrolls by itself, by keyboard too."""
-    rendered = _MARKDOWN.render(text)
+def markdown(text: str) -> str:
+    """Render Markdown as HTML; each table in a box that scrolls by itself, by keyboard too."""
+    rendered: str = _MARKDOWN.render(text)
     box = '<div class="scroll" tabindex="0" role="region" aria-label="table">'
-    rendered = rendered.replace("<table>", f"{box}<table>").replace("</table>", "</table></div>")
-    return Markup(rendered)
+    return rendered.replace("<table>", f"{box}<table>").replace("</table>", "</table></div>")
 
 
 def _rendered(section: Section, place: Path) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The tables of the rpca stage: agreement with exact kernel methods, and cost against n."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from os import PathLike
 from typing import Any
 
@@ -9,6 +9,7 @@ import pandas as pd
 
 from rnca.exponents import fitted_exponent
 from rnca.files import replacing
+from rnca.reporting.tables import markdown_table
 
 METHODS = ("linear", "exact", "leading", "fourier", "nystroem")
 NAMES = {
@@ -212,7 +213,7 @@ def _agreement_block(
         found = own[own["m"] == m].set_index("components")["merit_mean"]
         cells += [f"{found[k]:.3f}" if k in found else "–" for k in of_components]
         rows.append(cells)
-    return "\n".join([*lines, *_table(header, rows)]) + "\n"
+    return "\n".join([*lines, *markdown_table(header, rows)]) + "\n"
 
 
 def _measured(row: Any, rate: pd.DataFrame) -> list[str]:
@@ -244,7 +245,7 @@ def _times_block(title: str, times: pd.DataFrame) -> str:
     ]
     threads = times["threads"].iloc[0]
     header = ["method", "m", "n", "as n^", "paper", "at the largest n", f"at n = {most}"]
-    lines = [f"**{title}, wall time** (threads: {threads})", "", *_table(header, rows)]
+    lines = [f"**{title}, wall time** (threads: {threads})", "", *markdown_table(header, rows)]
     return "\n".join(lines) + "\n"
 
 
@@ -259,11 +260,3 @@ def power(row: Any, name: str) -> str:
     """Write a fitted exponent, with its standard error if there is one."""
     error = row[f"{name}_error"]
     return f"{row[name]:.2f}" + (f" ± {error:.2f}" if np.isfinite(error) else "")
-
-
-def _table(header: list[str], rows: Iterable[list[str]]) -> list[str]:
-    return [
-        f"| {' | '.join(header)} |",
-        "|---|" + "---:|" * (len(header) - 1),
-        *(f"| {' | '.join(row)} |" for row in rows),
-    ]

@@ -6,13 +6,10 @@ from typing import Any
 import matplotlib
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from rnca.reporting.figures import LOOK, STYLE, legend
 from rnca.reporting.rpca import METHODS, NAMES, errors_summary, exponents, merits_summary, power
-
-matplotlib.use("Agg")
-
-from matplotlib.figure import Figure
 
 _LOOK: dict[str, dict[str, Any]] = {
     **LOOK,

@@ -1,0 +1,203 @@
+"""RPCA and RCCA on inputs of any scale, far from the origin, and nearly collinear.
+
+The references are oracles in float64 that form no covariance, the unscaled fit, and the fit to
+data about the origin. Tolerances on correlations are those of one fit computed in two ways: 1e-9
+with float64 features, 1e-7 with float32 cosines and columns, 1e-5 with float32 Nyström values,
+whose covariance is ill-conditioned. Variances, of which no inverse is taken: 1e-12 and 1e-7 of the
+largest.
+"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import oracles
+from rnca import RCCA, RPCA
+
+KINDS = ["fourier", "nystroem", "linear"]
+DTYPES = ["float64", "float32"]
+SCALES = [1e-5, 1e-3, 1e-1, 1e1, 1e3, 1e5]
+OFFSETS = [1.0, 1e2, 1e3, 1e5]
+ROWS, REG, K = 600, 1e-6, 4
+EPS = {"float64": 2.0**-53, "float32": 2.0**-24}
+
+
+def two_views(rows=ROWS, seed=0):
+    """Eight and seven columns that share three variables, of no special scale."""
+    rng = np.random.default_rng(seed)
+    shared = rng.normal(size=(rows, 3))
+    X = np.c_[shared, rng.normal(size=(rows, 5))] @ rng.normal(size=(8, 8))
+    noisy = shared + rng.normal(size=(rows, 3))
+    Y = np.c_[noisy, rng.normal(size=(rows, 4))] @ rng.normal(size=(7, 7))
+    return X, Y
+
+
+X, Y = two_views()
+
+
+def rcca(kind, dtype, X, Y, reg=REG):
+    return RCCA(
+        K, feature_map=kind, n_features=40, reg=reg, random_state=0, dtype=dtype, chunk_size=128
+    ).fit(X, Y)
+
+
+def rpca(kind, dtype, X, **given):
+    return RPCA(K, feature_map=kind, n_features=40, random_state=0, dtype=dtype, **given).fit(X)
+
+
+@cache
+def unscaled_rcca(kind, dtype):
+    return rcca(kind, dtype, X, Y)
+
+
+@cache
+def unscaled_rpca(kind, dtype):
+    return rpca(kind, dtype, X)
+
+
+def oracle(kind, model, x, y, reg=REG):
+    features = oracles.FEATURES[kind]
+    zx, zy = features(model.map_x_, x), features(model.map_y_, y)
+    return oracles.cca(zx, zy, *np.broadcast_to(reg, 2), K).correlations
+
+
+def assert_same(found, expected, kind, dtype):
+    float32 = 1e-5 if kind == "nystroem" else 1e-7
+    assert_allclose(found, expected, rtol=0, atol=float32 if dtype == "float32" else 1e-9)
+
+
+def assert_same_variances(found, expected, dtype):
+    tolerance = 1e-7 if dtype == "float32" else 1e-12
+    assert np.abs(found - expected).max() <= tolerance * expected[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("scale", SCALES)
+def test_rcca_at_any_scale_is_the_oracles_and_that_of_scale_one(kind, dtype, scale):
+    # Views of different units. reg has the unit of a variance: kernel values have none.
+    x, y = X * scale, Y / scale
+    reg = (REG * scale**2, REG / scale**2) if kind == "linear" else REG
+    model, base = rcca(kind, dtype, x, y, reg), unscaled_rcca(kind, dtype)
+    assert_same(model.correlations_, oracle(kind, model, x, y, reg), kind, dtype)
+    assert_same(model.correlations_, base.correlations_, kind, dtype)
+    assert_same(model.training_correlations_, base.training_correlations_, kind, dtype)
+    if kind != "linear":
+        assert model.map_x_.gamma_ * scale**2 == pytest.approx(base.map_x_.gamma_, rel=1e-12)
+        assert model.map_y_.gamma_ / scale**2 == pytest.approx(base.map_y_.gamma_, rel=1e-12)
+    # Canonical variables have no unit; rounding is divided by the gaps between correlations.
+    assert_allclose(
+        model.transform(x), base.transform(X), atol=1e-2 if dtype == "float32" else 1e-6
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("scale", SCALES)
+def test_rpca_at_any_scale_is_the_oracles_and_that_of_scale_one(kind, dtype, scale):
+    model, base = rpca(kind, dtype, X * scale), unscaled_rpca(kind, dtype)
+    values, _ = oracles.pca(oracles.FEATURES[kind](model.map_, X * scale), K)
+    assert_same_variances(model.explained_variance_, values, dtype)
+    unit = scale**2 if kind == "linear" else 1.0
+    assert_same_variances(model.explained_variance_ / unit, base.explained_variance_, dtype)
+    assert_allclose(
+        model.explained_variance_ratio_, base.explained_variance_ratio_, rtol=0, atol=1e-7
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_data_far_from_the_origin_lose_only_what_their_numbers_do(kind, dtype, offset):
+    # At 10^5 standard deviations float64 still holds 1e-11 of one: less than any tolerance here.
+    # Cast to float32 as they are, such rows would hold 1e-2 of one.
+    x, y = X + offset * X.std(), Y - offset * Y.std()
+    model, base = rcca(kind, dtype, x, y), unscaled_rcca(kind, dtype)
+    assert_same(model.correlations_, base.correlations_, kind, dtype)
+    assert_same(model.correlations_, oracle(kind, model, x, y), kind, dtype)
+    far, near = rpca(kind, dtype, x), unscaled_rpca(kind, dtype)
+    tolerance = max(1e-7 if dtype == "float32" else 1e-12, 10 * offset * EPS["float64"])
+    assert_allclose(far.explained_variance_, near.explained_variance_, rtol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("span", [1, 3, 5])
+def test_columns_of_different_units_do_not_matter_to_linear_rcca(dtype, span):
+    # Cholesky factors, and the test for dependent columns, scale with each column alone.
+    units = 10.0 ** np.linspace(-span, span, X.shape[1])
+    expected = oracles.cca(X, Y, 0.0, 0.0, K).correlations
+    found = rcca("linear", dtype, X * units, Y, 0.0).correlations_
+    assert_same(found, expected, "linear", dtype)
+
+
+def nearly_collinear(share):
+    """X with one column more, the first but for ``share`` of a variable that Y knows of."""
+    rng = np.random.default_rng(1)
+    rest = rng.normal(size=ROWS) + Y[:, 0] / Y[:, 0].std()
+    return np.c_[X, X[:, 0] + share * X[:, 0].std() * rest]
+
+
+def rounding(model, x, dtype):
+    """Bound the error of a correlation by the smallest pivot p, relative to its variance.
+
+    The covariance is rounded at eps of a variance, which whitening divides by p. Rounding a float32
+    feature adds noise of its own, u of a deviation: over n rows it correlates with the features by
+    u/√n, which whitening divides by √p, and its variance u² is divided by p.
+    """
+    pivot = model.conditioning_["smallest_pivot_x"] / x[:, -1].var()
+    bound = EPS["float64"] / pivot
+    if dtype == "float32":
+        bound += EPS["float32"] / np.sqrt(ROWS * pivot) + EPS["float32"] ** 2 / pivot
+    return 10 * bound + 1e-12
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("share", "reg"),
+    [(10.0**-exponent, 0.0) for exponent in range(1, 6)]
+    + [(10.0**-exponent, 1e-8) for exponent in range(1, 11)],
+)
+def test_nearly_collinear_columns_cost_what_their_pivot_says(dtype, share, reg):
+    x = nearly_collinear(share)
+    model = rcca("linear", dtype, x, Y, reg)
+    expected = oracles.cca(x, Y, reg, reg, K).correlations
+    assert_allclose(model.correlations_, expected, rtol=0, atol=rounding(model, x, dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("share", [1e-8, 1e-9, 1e-10])
+def test_columns_that_rounding_makes_collinear_are_refused_without_reg(dtype, share):
+    with pytest.raises(ValueError, match=r"feature 8 depends linearly .* Raise reg"):
+        rcca("linear", dtype, nearly_collinear(share), Y, 0.0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("share", [1e-1, 1e-4, 1e-7, 1e-10])
+def test_nearly_collinear_columns_do_not_matter_to_rpca(dtype, share):
+    # Against singular values of the data themselves: nothing squared, nothing subtracted.
+    x = nearly_collinear(share)
+    model = RPCA(x.shape[1], feature_map="linear", dtype=dtype).fit(x)
+    values = np.linalg.svd(x - x.mean(axis=0), compute_uv=False) ** 2 / (ROWS - 1)
+    assert_same_variances(model.explained_variance_, values, dtype)
+
+
+@pytest.mark.parametrize("kind", ["fourier", "nystroem"])
+def test_float64_features_survive_a_row_a_million_deviations_away(kind):
+    # It pulls the pilot mean thousands of deviations from all other rows.
+    x = X.copy()
+    x[17] += 1e6
+    model = rcca(kind, "float64", x, Y)
+    assert_same(model.correlations_, oracle(kind, model, x, Y), kind, "float64")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scale", [1e-5, 1.0, 1e5])
+def test_float32_products_are_certified_alike_at_any_scale(kind, scale):
+    x, _ = two_views(rows=16_384)
+    automatic = rpca(kind, "float32", x * scale)
+    exact = rpca(kind, "float32", x * scale, accumulation="float64")
+    assert automatic.accumulation_ == "float32"
+    moved = np.abs(automatic.explained_variance_ / exact.explained_variance_ - 1).max()
+    assert moved <= automatic.accumulation_error_ <= 1e-5
