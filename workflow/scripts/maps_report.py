@@ -4,10 +4,12 @@ import pandas as pd
 from job import job
 
 from rnca.provenance import write_csv
+from rnca.reporting.baselines import baselines_summary
 from rnca.reporting.figures import save
 from rnca.reporting.maps import (
     score_summary,
     speed_summary,
+    with_measured,
     write_score_table,
     write_size_table,
     write_speed_table,
@@ -15,6 +17,7 @@ from rnca.reporting.maps import (
 from rnca.reporting.maps_figures import score_figure, size_figure, speed_figure
 from rnca.reporting.outcomes import read_outcomes
 from rnca.reporting.published import beside_published
+from rnca.stages.baselines import DCCA_COLUMNS, KCCA_COLUMNS, LABELS
 from rnca.stages.maps import SCORE_COLUMNS
 from rnca.stages.maps_sizes import model_sizes
 
@@ -35,6 +38,11 @@ with job(snakemake):
 
     # At the numbers of features of the paper, whatever those of this run are.
     sizes = model_sizes(pd.read_csv(inputs.layers), published["m"].dropna().astype(int).unique())
-    write_csv(outputs.sizes_csv, sizes, {"inputs": [inputs.layers, inputs.published]})
+    deep, _ = read_outcomes(inputs.get("dcca", []), [*LABELS, *DCCA_COLUMNS])
+    kernel, _ = read_outcomes(inputs.get("kcca", []), [*LABELS, *KCCA_COLUMNS])
+    measured = baselines_summary(deep, kernel)
+    sizes = with_measured(sizes, measured, published, snakemake.params.measured)
+    files = [inputs.layers, inputs.published, *inputs.get("dcca", []), *inputs.get("kcca", [])]
+    write_csv(outputs.sizes_csv, sizes, {"inputs": files})
     write_size_table(outputs.sizes, sizes)
     save(size_figure(sizes), [outputs.sizes_figure, outputs.sizes_png])
