@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from rnca.reporting.baselines import baselines_summary
+from rnca.reporting.baselines import DEEP_COLUMNS, KERNEL_COLUMNS, baselines_summary
 from rnca.reporting.figures import save
 from rnca.reporting.maps import (
     score_summary,
@@ -164,6 +164,8 @@ def test_measured_models_stand_beside_the_paper_s_own_protocol_only(counted, bas
     for change in ({"dataset": "digits"}, {"components": 10}):
         other = with_measured(counted, baselines.assign(**change), PUBLISHED, ["mnist"])
         assert len(other) == len(counted)
+    nothing = [read_outcomes([], columns)[0] for columns in (DEEP_COLUMNS, KERNEL_COLUMNS)]
+    other = with_measured(counted, baselines_summary(*nothing), PUBLISHED, ["mnist"])
     write_size_table(tmp_path / "t.md", other)
     assert "measured" not in (tmp_path / "t.md").read_text(encoding="utf-8")
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from rnca.reporting.baselines import DEEP_COLUMNS, EPOCH_COLUMNS, KERNEL_COLUMNS
 from rnca.reporting.figures import save
 from rnca.reporting.latex import escape, write_latex
 from rnca.reporting.leaks import leak_lines, write_leaks_table
@@ -93,6 +94,12 @@ def test_baselines_of_an_experiment_that_rcca_was_not_run_in_are_left_out():
     assert joined["method"].tolist() == summary["method"].tolist()
 
 
+def test_table_without_baselines_is_as_it_was():
+    summary = table1(read("mnist")[0])
+    nothing = [read_outcomes([], columns)[0] for columns in (DEEP_COLUMNS, KERNEL_COLUMNS)]
+    assert with_baselines(summary, *nothing, PUBLISHED, TITLES) is summary
+
+
 def test_table_without_timed_rcca_has_the_minutes_of_baselines(tmp_path):
     untimed = table1(read("mnist")[0], experiments=[])
     summary = with_baselines(untimed, *baselines(), PUBLISHED, [])
@@ -129,7 +136,7 @@ def test_minutes_figure_draws_timed_experiments_and_the_paper(tmp_path):
 
 def test_minutes_figure_without_baselines_draws_rcca_and_the_paper():
     summary = table1(read("mnist", "mocha")[0], pd.read_csv(GOLDEN / "timing.csv"))
-    curve = pd.read_csv(GOLDEN / "mnist.curve.csv").iloc[:0]
+    curve, _ = read_outcomes([], EPOCH_COLUMNS)
     (names,) = labels(minutes_figure(summary, curve, PUBLISHED, TITLES, TITLES))
     maps = {"linear CCA", "RCCA, Fourier", "RCCA, Nyström"}
     assert names == maps | {f"{name} (paper)" for name in (*maps, "deep CCA")}

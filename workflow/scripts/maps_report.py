@@ -4,7 +4,7 @@ import pandas as pd
 from job import job
 
 from rnca.provenance import write_csv
-from rnca.reporting.baselines import baselines_summary
+from rnca.reporting.baselines import DEEP_COLUMNS, KERNEL_COLUMNS, baselines_summary
 from rnca.reporting.figures import save
 from rnca.reporting.maps import (
     score_summary,
@@ -17,7 +17,6 @@ from rnca.reporting.maps import (
 from rnca.reporting.maps_figures import score_figure, size_figure, speed_figure
 from rnca.reporting.outcomes import read_outcomes
 from rnca.reporting.published import beside_published
-from rnca.stages.baselines import DCCA_COLUMNS, KCCA_COLUMNS, LABELS
 from rnca.stages.maps import SCORE_COLUMNS
 from rnca.stages.maps_sizes import model_sizes
 
@@ -38,8 +37,8 @@ with job(snakemake):
 
     # At the numbers of features of the paper, whatever those of this run are.
     sizes = model_sizes(pd.read_csv(inputs.layers), published["m"].dropna().astype(int).unique())
-    deep, _ = read_outcomes(inputs.get("dcca", []), [*LABELS, *DCCA_COLUMNS])
-    kernel, _ = read_outcomes(inputs.get("kcca", []), [*LABELS, *KCCA_COLUMNS])
+    deep, _ = read_outcomes(inputs.get("dcca", []), DEEP_COLUMNS)
+    kernel, _ = read_outcomes(inputs.get("kcca", []), KERNEL_COLUMNS)
     measured = baselines_summary(deep, kernel)
     sizes = with_measured(sizes, measured, published, snakemake.params.measured)
     files = [inputs.layers, inputs.published, *inputs.get("dcca", []), *inputs.get("kcca", [])]

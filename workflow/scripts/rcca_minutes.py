@@ -3,14 +3,14 @@
 import pandas as pd
 from job import job
 
+from rnca.reporting.baselines import EPOCH_COLUMNS
 from rnca.reporting.figures import save
 from rnca.reporting.outcomes import read_outcomes
 from rnca.reporting.rcca_figures import minutes_figure
-from rnca.stages.baselines import CURVE_COLUMNS, LABELS
 
 with job(snakemake):
     summary = pd.read_csv(snakemake.input.table)
     published = pd.read_csv(snakemake.input.published)
-    curve, _ = read_outcomes(snakemake.input.get("curve", []), [*LABELS, *CURVE_COLUMNS])
+    curve, _ = read_outcomes(snakemake.input.get("curve", []), EPOCH_COLUMNS)
     protocol, titles = snakemake.params.published, snakemake.params.titles
     save(minutes_figure(summary, curve, published, protocol, titles), snakemake.output)

@@ -12,6 +12,11 @@ from rnca.files import replacing
 from rnca.reporting.published import comparable
 from rnca.reporting.tables import BASELINE_NAMES, markdown_table, minutes, number, plus_minus
 
+# What summaries and curves need of the stage's rows.
+_FIT_COLUMNS = ("experiment", "dataset", "method", "components", "cpu_minutes")
+DEEP_COLUMNS = (*_FIT_COLUMNS, "test_sum", "test_sum_signed", "n_train")
+KERNEL_COLUMNS = (*_FIT_COLUMNS, "test_sum", "test_sum_signed", "n", "left_out")
+EPOCH_COLUMNS = ("experiment", "repeat", "cpu_minutes", "tune_sum")
 SUMMARY_COLUMNS = [
     "experiment",
     "dataset",
