@@ -102,6 +102,7 @@ def test_race_takes_the_first_epoch_that_does_as_well(curve):
         ]
         + [{"experiment": "other", "feature_map": "fourier", "m": 10, "minutes_one_core": 1.0}]
         + [{"experiment": "mnist", "feature_map": "nystroem", "m": 10, "test_mean": 30.0}]
+        + [{"experiment": "mnist", "test_mean": 42.0, "minutes_one_core": 3.0}]  # deep CCA
     )
     found = race(curve, rcca)
     assert found["m"].tolist() == [1000, 2000, 6000]

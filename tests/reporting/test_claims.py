@@ -6,8 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from rnca.reporting.baselines import baselines_summary
 from rnca.reporting.claims import judge, ledger, read_claims
 from rnca.reporting.claims_table import counts, write_claims
+from rnca.reporting.maps import with_measured
+from rnca.reporting.minutes import with_minutes
+from rnca.reporting.outcomes import read_outcomes
+from rnca.reporting.published import beside_published
+from rnca.reporting.table1 import with_baselines
+from rnca.reporting.tables import rcca_summary
+from rnca.stages.maps_sizes import model_sizes
 
 ROOT = Path(__file__).parents[2]
 CLAIMS = read_claims(ROOT / "resources" / "paper" / "claims.yaml")
@@ -115,6 +123,30 @@ def test_each_value_of_a_column_is_a_finding(tmp_path):
         ("it, map = l", False),
     ]
     assert judgement.verdict == "partly"
+
+
+def test_rows_of_baselines_do_not_count_in_claims_on_rcca(tmp_path):
+    paper, golden = ROOT / "resources" / "paper", Path(__file__).parent / "golden"
+    published, protocol = pd.read_csv(paper / "table1_rcca.csv"), ["mnist"]
+    sums, timing = (pd.read_csv(golden / name) for name in ("mnist.sums.csv", "timing.csv"))
+    summary = beside_published(rcca_summary(sums), published, protocol)
+    alone = with_minutes(summary, timing, published, protocol)
+    sizes = model_sizes(pd.read_csv(paper / "dcca_layers.csv"), [1000])
+    deep, kernel = (
+        read_outcomes([golden / f"mnist.{what}.csv"], [])[0] for what in ("dcca", "kcca")
+    )
+    both = with_baselines(alone, deep, kernel, published, protocol)
+    measured = with_measured(sizes, baselines_summary(deep, kernel), published, protocol)
+    ledgers = []
+    for name, table, kept in (("alone", alone, sizes), ("both", both, measured)):
+        (tmp_path / name / "tables").mkdir(parents=True)
+        table.to_csv(tmp_path / name / "tables" / "rcca.csv", index=False)
+        kept.to_csv(tmp_path / name / "tables" / "maps_sizes.csv", index=False)
+        ledgers.append(ledger(judge(CLAIMS, tmp_path / name)))
+    pd.testing.assert_frame_equal(*ledgers)
+    found = set(ledgers[1].dropna(subset="value")["claim"])
+    assert found >= {"rcca-level-mnist-fourier", "model-two-orders-smaller"}
+    assert "our test sum less the paper's, m = 1000" in set(ledgers[1]["about"])
 
 
 def test_missing_rule_keeps_a_claim_from_being_reproduced(tmp_path):

@@ -5,19 +5,23 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from rnca.reporting.baselines import DEEP_COLUMNS, KERNEL_COLUMNS, baselines_summary
 from rnca.reporting.figures import save
 from rnca.reporting.maps import (
     score_summary,
     speed_summary,
+    with_measured,
     write_score_table,
     write_size_table,
     write_speed_table,
 )
 from rnca.reporting.maps_figures import score_figure, size_figure, speed_figure
+from rnca.reporting.outcomes import read_outcomes
 from rnca.reporting.published import beside_published
 from rnca.stages.maps import SCORE_COLUMNS
 from rnca.stages.maps_sizes import model_sizes
 
+GOLDEN = Path(__file__).parent / "golden"
 PAPER = Path(__file__).parents[2] / "resources" / "paper"
 PUBLISHED = pd.read_csv(PAPER / "table1_rcca.csv")
 TITLES = {"mnist": "MNIST"}
@@ -66,8 +70,19 @@ def times():
 
 
 @pytest.fixture
-def sizes():
+def counted():
     return model_sizes(pd.read_csv(PAPER / "dcca_layers.csv"), [1000, 6000])
+
+
+@pytest.fixture
+def baselines():
+    frames = [read_outcomes([GOLDEN / f"mnist.{what}.csv"], [])[0] for what in ("dcca", "kcca")]
+    return baselines_summary(*frames)
+
+
+@pytest.fixture
+def sizes(counted, baselines):
+    return with_measured(counted, baselines, PUBLISHED, ["mnist"])
 
 
 def test_gains_over_fourier_are_taken_within_a_repeat(scores):
@@ -133,7 +148,34 @@ def test_size_table(tmp_path, sizes):
     write_size_table(tmp_path / "t.md", sizes)
     lines = (tmp_path / "t.md").read_text(encoding="utf-8").splitlines()
     assert "| RCCA, seed alone | 102,788 (× 22.4) | 612,788 (× 3.77) |" in lines
-    assert "| deep CCA, layers | 83,025,848 | 83,025,848 |" in lines
+    assert "| deep CCA, the paper's layers | 83,025,848 | 83,025,848 |" in lines
+    assert (
+        "| deep CCA, measured (392-400-400-50; 392-400-400-50; relu) "
+        "| 675,300 (× 3.42) | 675,300 (× 3.42) |"
+    ) in lines
+    assert (
+        "| exact kernel CCA, measured (n = 4000, reg = 0.0001 n) "
+        "| 3,536,000 (× 0.653) | 3,536,000 (× 0.653) |"
+    ) in lines
+
+
+def test_measured_models_stand_beside_the_paper_s_own_protocol_only(counted, baselines, tmp_path):
+    assert len(with_measured(counted, baselines, PUBLISHED, [])) == len(counted)
+    for change in ({"dataset": "digits"}, {"components": 10}):
+        other = with_measured(counted, baselines.assign(**change), PUBLISHED, ["mnist"])
+        assert len(other) == len(counted)
+    nothing = [read_outcomes([], columns)[0] for columns in (DEEP_COLUMNS, KERNEL_COLUMNS)]
+    other = with_measured(counted, baselines_summary(*nothing), PUBLISHED, ["mnist"])
+    write_size_table(tmp_path / "t.md", other)
+    assert "measured" not in (tmp_path / "t.md").read_text(encoding="utf-8")
+
+
+def test_size_figure_draws_measured_models_as_lines(sizes):
+    mnist, xrmb = size_figure(sizes).axes
+    found = dict(zip(*mnist.get_legend_handles_labels()[::-1], strict=True))
+    assert list(found["deep CCA, measured"].get_ydata()) == [675300] * 2
+    assert list(found["exact kernel CCA, measured"].get_ydata()) == [3536000] * 2
+    assert not any("measured" in label for label in xrmb.get_legend_handles_labels()[1])
 
 
 def test_figures_can_be_written(tmp_path, scores, times, sizes):

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from rnca.reporting.baselines import DEEP_COLUMNS, EPOCH_COLUMNS, KERNEL_COLUMNS
 from rnca.reporting.figures import save
 from rnca.reporting.latex import escape, write_latex
 from rnca.reporting.leaks import leak_lines, write_leaks_table
@@ -12,6 +14,7 @@ from rnca.reporting.minutes import TIMING_COLUMNS, with_minutes
 from rnca.reporting.outcomes import gather, read_outcomes
 from rnca.reporting.published import beside_published
 from rnca.reporting.rcca_figures import minutes_figure, rcca_figure, tuning_figure
+from rnca.reporting.table1 import with_baselines
 from rnca.reporting.tables import SUMS_COLUMNS, minutes, rcca_summary, write_markdown
 from rnca.reporting.tuning import chosen, write_tuning_table
 from rnca.reporting.variants import beside_base, write_variants_table
@@ -33,6 +36,15 @@ def table1(sums, timings=UNTIMED, experiments=TITLES):
     return with_minutes(summary, timings, PUBLISHED, experiments)
 
 
+def baselines():
+    return [read_outcomes([GOLDEN / f"mnist.{what}.csv"], [])[0] for what in ("dcca", "kcca")]
+
+
+def table1_with_baselines(*names):
+    timed = table1(read(*names)[0], pd.read_csv(GOLDEN / "timing.csv"))
+    return with_baselines(timed, *baselines(), PUBLISHED, TITLES)
+
+
 def labels(figure):
     return [set(axes.get_legend_handles_labels()[1]) for axes in figure.axes]
 
@@ -41,9 +53,7 @@ def labels(figure):
     ("write", "name"), [(write_markdown, "rcca.md"), (write_latex, "rcca.tex")]
 )
 def test_table_is_the_golden_one(tmp_path, write, name):
-    sums, not_run = read(*TITLES)
-    summary = table1(sums, pd.read_csv(GOLDEN / "timing.csv"))
-    write(tmp_path / name, summary, not_run, TITLES)
+    write(tmp_path / name, table1_with_baselines(*TITLES), read(*TITLES)[1], TITLES)
     assert (tmp_path / name).read_text("utf-8") == (GOLDEN / name).read_text("utf-8")
 
 
@@ -52,6 +62,51 @@ def test_speed_up_is_of_one_core_over_one_core():
     row = summary[(summary["feature_map"] == "fourier") & (summary["m"] == 1000)].iloc[0]
     assert (row["minutes"], row["minutes_one_core"]) == pytest.approx((0.1, 0.185))
     assert row["speed_up"] == pytest.approx(5.55 / 0.185)
+
+
+def test_baselines_follow_the_rows_of_their_experiment():
+    summary = table1_with_baselines("mnist", "mocha")
+    assert summary["experiment"].tolist() == ["mnist"] * 7 + ["mocha"] * 2
+    deep, few, many = summary[summary["feature_map"].isna()].to_dict("records")
+    assert (deep["method"], few["method"], many["method"]) == ("dcca", "kcca", "kcca")
+    assert (few["n_train_max"], many["n_train_max"]) == (1000, 4000)
+    assert (deep["test_mean"], deep["repeats"]) == (pytest.approx(46.98), 2)
+    assert deep["test_sd"] == pytest.approx(0.06 / np.sqrt(2))
+    assert deep["difference"] == pytest.approx(46.98 - 39.7)
+    assert deep["speed_up"] == pytest.approx(787.38 / 1.35)
+    assert np.isnan(deep["train_mean"])
+    assert np.isnan(many["test_sd"])
+    assert np.isnan(many["paper"])
+
+
+def test_rows_of_rcca_are_as_they_are_without_baselines():
+    alone = table1(read("mnist")[0], pd.read_csv(GOLDEN / "timing.csv"))
+    both = table1_with_baselines("mnist")
+    ours = both[both["feature_map"].notna()].astype(alone.dtypes.to_dict())
+    pd.testing.assert_frame_equal(ours, alone)
+    assert alone["method"].tolist() == ["linear_cca", "fourier", "fourier", "nystroem"]
+
+
+def test_baselines_of_an_experiment_that_rcca_was_not_run_in_are_left_out():
+    summary = table1(read("mocha")[0])
+    joined = with_baselines(summary, *baselines(), PUBLISHED, TITLES)
+    assert set(joined["experiment"]) == {"mocha"}
+    assert joined["method"].tolist() == summary["method"].tolist()
+
+
+def test_table_without_baselines_is_as_it_was():
+    summary = table1(read("mnist")[0])
+    nothing = [read_outcomes([], columns)[0] for columns in (DEEP_COLUMNS, KERNEL_COLUMNS)]
+    assert with_baselines(summary, *nothing, PUBLISHED, TITLES) is summary
+
+
+def test_table_without_timed_rcca_has_the_minutes_of_baselines(tmp_path):
+    untimed = table1(read("mnist")[0], experiments=[])
+    summary = with_baselines(untimed, *baselines(), PUBLISHED, [])
+    write_markdown(tmp_path / "rcca.md", summary, {}, {"mnist": "MNIST"})
+    text = (tmp_path / "rcca.md").read_text("utf-8")
+    assert "| method | m | training | test | minutes, 1 core |" in text
+    assert "| deep CCA, n = 54000 | – | – | **46.98 ± 0.04** | 1.35 |" in text
 
 
 @pytest.mark.parametrize(
@@ -67,12 +122,30 @@ def test_latex_sets_every_character_as_it_stands():
     )
 
 
-def test_minutes_figure_draws_timed_experiments_and_the_paper():
-    summary = table1(read("mnist", "mocha")[0], pd.read_csv(GOLDEN / "timing.csv"))
-    (axes,) = minutes_figure(summary, PUBLISHED, TITLES, TITLES).axes
+def test_minutes_figure_draws_timed_experiments_and_the_paper(tmp_path):
+    table1_with_baselines("mnist", "mocha").to_csv(tmp_path / "rcca.csv", index=False)
+    summary, curve = pd.read_csv(tmp_path / "rcca.csv"), pd.read_csv(GOLDEN / "mnist.curve.csv")
+    (axes,) = minutes_figure(summary, curve, PUBLISHED, TITLES, TITLES).axes
     points = {line.get_label(): line.get_xydata().tolist() for line in axes.lines}
     assert points["RCCA, Fourier"][0] == pytest.approx([0.185, 36.28], abs=0.01)
     assert points["deep CCA (paper)"] == [[787.38, 39.7]]
+    assert points["deep CCA, tuning rows"] == [[0.6, 42.0], [1.3, 47.1]]
+    assert points["deep CCA, test"] == [pytest.approx([1.35, 46.98])]
+    assert points["exact kernel CCA"] == [[0.1, 31.0], [0.4, 39.4]]
+
+
+def test_minutes_figure_without_baselines_draws_rcca_and_the_paper():
+    summary = table1(read("mnist", "mocha")[0], pd.read_csv(GOLDEN / "timing.csv"))
+    curve, _ = read_outcomes([], EPOCH_COLUMNS)
+    (names,) = labels(minutes_figure(summary, curve, PUBLISHED, TITLES, TITLES))
+    maps = {"linear CCA", "RCCA, Fourier", "RCCA, Nyström"}
+    assert names == maps | {f"{name} (paper)" for name in (*maps, "deep CCA")}
+
+
+def test_minutes_figure_has_no_panel_where_only_baselines_are_timed():
+    summary = with_baselines(table1(read("mnist")[0]), *baselines(), PUBLISHED, TITLES)
+    curve = pd.read_csv(GOLDEN / "mnist.curve.csv")
+    assert labels(minutes_figure(summary, curve, PUBLISHED, TITLES, TITLES)) == [set()]
 
 
 TUNING = pd.DataFrame(
@@ -154,6 +227,16 @@ def test_figure_draws_the_paper_beside_its_own_dataset_only():
     )
     assert lines.get_ydata()[0] == 36.31
     assert lines.get_markerfacecolor() == "white"
+
+
+def test_figure_draws_deep_cca_as_a_line_where_it_was_trained(tmp_path):
+    table1_with_baselines("mnist", "mocha").to_csv(tmp_path / "rcca.csv", index=False)
+    figure = rcca_figure(pd.read_csv(tmp_path / "rcca.csv"), PUBLISHED, TITLES, TITLES)
+    mnist, mocha = labels(figure)
+    assert "deep CCA" in mnist
+    assert "deep CCA" not in mocha
+    (line,) = (each for each in figure.axes[0].lines if each.get_label() == "deep CCA")
+    assert list(line.get_ydata()) == pytest.approx([46.98, 46.98])
 
 
 @pytest.mark.parametrize("names", [("xrmb",), ("mnist", "mocha", "few")])

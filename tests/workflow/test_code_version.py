@@ -75,4 +75,5 @@ def test_closure_of_the_stages():
     assert {"src/rnca/stages/rcca.py", "src/rnca/cca.py", "src/rnca/moments.py"} <= fit
     assert "src/rnca/reporting/tables.py" in table
     assert not {"src/rnca/cca.py", "src/rnca/datasets/catalogue.py"} & table
+    assert not {"src/rnca/dcca.py", "src/rnca/kcca.py"} & (table | names("rcca_minutes.py"))
     assert not {"src/rnca/reporting/tables.py", "src/rnca/datasets/fetch.py"} & fit

@@ -7,6 +7,7 @@ from snakemake.exceptions import WorkflowError
 
 import settings
 from plan import Plan
+from plan.maps import MapsPlan
 from plan.rcca import fit_mem_mb
 
 JOB = SimpleNamespace(experiment="one", repeat="1")
@@ -64,6 +65,14 @@ def test_a_repeat_is_a_job(stage):
         "repeat": 1,
         "seed": 2014,
     }
+
+
+def test_baselines_of_the_paper_s_protocol_are_measured(stage):
+    assert stage.baselines("dcca") == []
+    others = {"one": {"published": True}, "two": {"published": False}}
+    with_both = MapsPlan("maps", {"run": "try", "baselines": others})
+    assert with_both.measured() == ["one"]
+    assert with_both.baselines("kcca") == ["results/try/baselines/one.kcca.csv"]
 
 
 def test_memory_is_that_of_the_fit_or_of_the_widest_map(stage):

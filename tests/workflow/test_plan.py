@@ -63,6 +63,38 @@ def test_full_svds_are_timed_where_they_take_seconds_but_at_one_size_at_least(ti
     assert own.decomposed_experiment(job)["sizes"] == sizes
 
 
+ROWS = {"dataset": "mnist", "split": {"scheme": "given"}, "standardise": False, "components": 5}
+
+
+def compared(others, **changes):
+    experiment = {"title": "one", **ROWS, **changes}
+    config = {"run": "try", "rcca": {"one": experiment}, "baselines": others}
+    return RccaPlan("rcca", config)
+
+
+def test_baselines_of_the_same_name_and_rows_join_table_1():
+    both = compared({"one": ROWS | {"title": "other"}, "two": ROWS})
+    assert both.baselines("dcca") == ["results/try/baselines/one.dcca.csv"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"dataset": "mocha"},
+        {"split": {"scheme": "official"}},
+        {"standardise": True},
+        {"components": 6},
+        {"variant_of": "two"},
+    ],
+)
+def test_baselines_on_other_rows_or_of_a_variant_do_not(change):
+    assert compared({"one": ROWS}, **change).baselines("dcca") == []
+
+
+def test_table_1_needs_no_baselines():
+    assert compared({}).baselines("curve") == []
+
+
 def test_run_without_fits_needs_no_memory_for_them():
     assert RccaPlan("rcca", {"run": "try", "rcca": {}}).largest_mem_mb() == 0
 

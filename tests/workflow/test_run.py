@@ -12,6 +12,9 @@ AFTER_FITS = {"rcca_leaks": 3, "rcca_gather": 3, "rcca_table": 1, "rcca_leaks_ta
 AFTER_FITS |= {"rcca_figure": 1, "rcca_minutes": 1, "rcca_variants": 1}
 FITS = {"rcca_shard": 2, "rcca_path": 4, "rcca_timing": 2, "rcca_svd": 1, "rcca_gather_more": 3}
 FITS |= {"rcca_tuning": 1}
+# Stages whose tables take up the baselines of the settings.
+BESIDE = {"baselines_dcca": 1, "baselines_kcca": 1}
+WITH_BASELINES = ("rcca", "maps")
 FIGURES = {"rcca_figure": 1, "rcca_minutes": 1, "rcca_tuning": 1}
 
 
@@ -23,10 +26,21 @@ def test_dry_run_plans_every_job_without_network(project, config):
 
 
 @pytest.mark.parametrize("stage", sorted(set(JOBS) - {"data", "report"}))
-def test_target_of_a_stage_plans_its_jobs_and_no_other_stage_s(project, stage):
+def test_target_of_a_stage_plans_its_jobs_and_what_they_take_up(project, stage):
     planned = project.planned(stage, "--configfile", "config/test.yaml")
     own = {rule: n for rule, n in planned.items() if rule not in JOBS["data"]["test"]}
-    assert own == JOBS[stage]["test"] | {stage: 1}
+    assert own == JOBS[stage]["test"] | {stage: 1} | (BESIDE if stage in WITH_BASELINES else {})
+
+
+@pytest.mark.parametrize("stage", WITH_BASELINES)
+def test_target_of_a_stage_makes_no_baselines_that_the_settings_do_not_have(project, stage):
+    with (
+        project.edited("config/test.yaml", "baselines:\n  digits:", "baselines:\n  other:"),
+        project.edited("config/test.yaml", "published: true", "published: false"),
+    ):
+        planned = project.planned(stage, "--configfile", "config/test.yaml")
+    assert not set(BESIDE) & set(planned)
+    assert JOBS[stage]["test"].items() <= planned.items()
 
 
 def test_target_data_plans_every_dataset_and_nothing_else(project):
@@ -59,6 +73,21 @@ def test_run_leaves_tables_figures_report_and_says_so(finished):
     assert (results / "tables/rcca.meta.json").is_file()
 
 
+def test_table_1_has_the_baselines_of_the_run(finished):
+    results = finished.file("results/test")
+    table = pd.read_csv(results / "tables/rcca.csv")
+    digits = table[table["experiment"] == "digits"]
+    assert digits["method"].tolist() == ["linear_cca", "fourier", "fourier", "dcca", "kcca", "kcca"]
+    deep = pd.read_csv(results / "baselines/digits.dcca.csv")
+    ours = digits[digits["method"] == "dcca"].iloc[0]
+    assert ours["test_mean"] == pytest.approx(deep["test_sum"].iloc[0])
+    assert ours["minutes_one_core"] == pytest.approx(deep["cpu_minutes"].iloc[0])
+    assert "| exact kernel CCA, n = 200 |" in (results / "tables/rcca.md").read_text("utf-8")
+    drawn = (results / "figures/rcca_minutes.svg").read_text("utf-8")
+    assert "deep CCA, tuning rows" in drawn
+    assert "architecture" in pd.read_csv(results / "tables/maps_sizes.csv")
+
+
 def test_speech_split_by_groups_shares_no_row(finished):
     leaks = pd.read_csv(finished.file("results/test/tables/leaks.csv"))
     both = leaks[(leaks["kind"] == "duplicate in both") & (leaks["part"] == "test")]
@@ -84,7 +113,7 @@ def test_second_run_does_nothing(finished):
             "datasets/embedded.py",
             "SPEECH_GROUPS = 100",
             "SPEECH_GROUPS = 50",
-            {"prepare": 2} | FITS | AFTER_FITS,
+            {"prepare": 2} | FITS | AFTER_FITS | BESIDE,
         ),
     ],
 )

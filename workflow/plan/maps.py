@@ -43,6 +43,15 @@ class MapsPlan(Experiments):
         """List the experiments that follow the paper's protocol."""
         return [name for name, experiment in self.settings.items() if experiment["published"]]
 
+    def measured(self) -> list[str]:
+        """List the experiments of stage baselines that follow the paper's protocol."""
+        others = self.config.get("baselines", {})
+        return [name for name, experiment in others.items() if experiment["published"]]
+
+    def baselines(self, what: str) -> list[str]:
+        """List the CSVs of deep CCA (dcca) or kernel CCA (kcca) whose sizes stand in a table."""
+        return [f"{self.results}/baselines/{name}.{what}.csv" for name in self.measured()]
+
     def scores(self, wildcards: Any) -> list[str]:
         """List the CSVs of all repeats of an experiment."""
         stem = f"{self.results}/maps/{wildcards.experiment}"

@@ -22,6 +22,8 @@ SPLIT_BYTES_A_ROW = 110
 # For reading, drawing and scoring; and for a pass over an unknown number of rows.
 MINUTES_BESIDE_THE_PASS = 15
 MINUTES_IF_UNKNOWN = 12 * 60
+# What an experiment of stage baselines must share with one of rcca to stand beside it.
+SHARED = ("dataset", "split", "standardise", "components")
 
 
 class RccaPlan(Experiments):
@@ -54,6 +56,20 @@ class RccaPlan(Experiments):
         """Return the titles of the experiments that are no variants."""
         variants = self.variants()
         return {name: title for name, title in self.titles().items() if name not in variants}
+
+    def compared(self) -> list[str]:
+        """List the experiments, variants aside, that stage baselines has on the same rows."""
+        others = self.config.get("baselines", {})
+        return [
+            name
+            for name in self.main_titles()
+            if name in others
+            and all(self.settings[name][key] == others[name][key] for key in SHARED)
+        ]
+
+    def baselines(self, what: str) -> list[str]:
+        """List the CSVs of deep CCA (dcca, curve) or kernel CCA (kcca) that Table 1 takes up."""
+        return [f"{self.results}/baselines/{name}.{what}.csv" for name in self.compared()]
 
     def regs(self) -> dict[str, float]:
         """Return the fixed regulariser of each experiment that also tries a grid."""

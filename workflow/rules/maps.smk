@@ -70,6 +70,8 @@ rule maps_report:
         times=plan.maps.gathered("times"),
         published="resources/paper/table1_rcca.csv",
         layers="resources/paper/dcca_layers.csv",
+        dcca=plan.maps.baselines("dcca"),
+        kcca=plan.maps.baselines("kcca"),
     output:
         scores=report(
             f"{RESULTS}/tables/maps.md",
@@ -121,13 +123,14 @@ rule maps_report:
         "../envs/rnca.yaml"
     params:
         published=plan.maps.published(),
+        measured=plan.maps.measured(),
         titles=plan.maps.titles(),
         code=code_of("maps_report.py"),
     script:
         "../scripts/maps_report.py"
 
 
-# For `snakemake maps`: this stage alone.
+# For `snakemake maps`: this stage, and the baselines whose sizes stand beside the paper's.
 rule maps:
     input:
         plan.maps.outputs(),

@@ -165,6 +165,8 @@ rule rcca_table:
     input:
         sums=plan.rcca.gathered("sums"),
         timing=plan.rcca.of_those_having("timing", "timing"),
+        dcca=plan.rcca.baselines("dcca"),
+        kcca=plan.rcca.baselines("kcca"),
         published="resources/paper/table1_rcca.csv",
     output:
         markdown=report(
@@ -242,6 +244,7 @@ rule rcca_figure:
 rule rcca_minutes:
     input:
         table=rules.rcca_table.output.csv,
+        curve=plan.rcca.baselines("curve"),
         published="resources/paper/table1_rcca.csv",
     output:
         report(
@@ -322,7 +325,7 @@ rule rcca_variants:
         "../scripts/rcca_variants.py"
 
 
-# For `snakemake rcca`: this stage alone.
+# For `snakemake rcca`: this stage, and the baselines that the settings put beside it.
 rule rcca:
     input:
         plan.rcca.outputs(),

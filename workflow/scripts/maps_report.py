@@ -4,10 +4,12 @@ import pandas as pd
 from job import job
 
 from rnca.provenance import write_csv
+from rnca.reporting.baselines import DEEP_COLUMNS, KERNEL_COLUMNS, baselines_summary
 from rnca.reporting.figures import save
 from rnca.reporting.maps import (
     score_summary,
     speed_summary,
+    with_measured,
     write_score_table,
     write_size_table,
     write_speed_table,
@@ -35,6 +37,11 @@ with job(snakemake):
 
     # At the numbers of features of the paper, whatever those of this run are.
     sizes = model_sizes(pd.read_csv(inputs.layers), published["m"].dropna().astype(int).unique())
-    write_csv(outputs.sizes_csv, sizes, {"inputs": [inputs.layers, inputs.published]})
+    deep, _ = read_outcomes(inputs.get("dcca", []), DEEP_COLUMNS)
+    kernel, _ = read_outcomes(inputs.get("kcca", []), KERNEL_COLUMNS)
+    measured = baselines_summary(deep, kernel)
+    sizes = with_measured(sizes, measured, published, snakemake.params.measured)
+    files = [inputs.layers, inputs.published, *inputs.get("dcca", []), *inputs.get("kcca", [])]
+    write_csv(outputs.sizes_csv, sizes, {"inputs": files})
     write_size_table(outputs.sizes, sizes)
     save(size_figure(sizes), [outputs.sizes_figure, outputs.sizes_png])

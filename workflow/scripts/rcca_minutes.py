@@ -1,13 +1,16 @@
-"""Draw test correlation against the minutes of a fit, with the paper's points."""
+"""Draw correlation against the minutes of a fit, with the paper's points."""
 
 import pandas as pd
 from job import job
 
+from rnca.reporting.baselines import EPOCH_COLUMNS
 from rnca.reporting.figures import save
+from rnca.reporting.outcomes import read_outcomes
 from rnca.reporting.rcca_figures import minutes_figure
 
 with job(snakemake):
     summary = pd.read_csv(snakemake.input.table)
     published = pd.read_csv(snakemake.input.published)
-    params = snakemake.params
-    save(minutes_figure(summary, published, params.published, params.titles), snakemake.output)
+    curve, _ = read_outcomes(snakemake.input.get("curve", []), EPOCH_COLUMNS)
+    protocol, titles = snakemake.params.published, snakemake.params.titles
+    save(minutes_figure(summary, curve, published, protocol, titles), snakemake.output)

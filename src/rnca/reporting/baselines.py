@@ -10,9 +10,13 @@ import pandas as pd
 from rnca.exponents import fitted_exponent
 from rnca.files import replacing
 from rnca.reporting.published import comparable
-from rnca.reporting.tables import markdown_table, minutes, number, plus_minus
+from rnca.reporting.tables import BASELINE_NAMES, markdown_table, minutes, number, plus_minus
 
-METHOD_NAMES = {"dcca": "deep CCA", "kcca": "exact kernel CCA"}
+# What summaries and curves need of the stage's rows.
+_FIT_COLUMNS = ("experiment", "dataset", "method", "components", "cpu_minutes")
+DEEP_COLUMNS = (*_FIT_COLUMNS, "test_sum", "test_sum_signed", "n_train")
+KERNEL_COLUMNS = (*_FIT_COLUMNS, "test_sum", "test_sum_signed", "n", "left_out")
+EPOCH_COLUMNS = ("experiment", "repeat", "cpu_minutes", "tune_sum")
 SUMMARY_COLUMNS = [
     "experiment",
     "dataset",
@@ -104,7 +108,7 @@ def with_paper(
     Parameters
     ----------
     summary : DataFrame
-        Of `baselines_summary`.
+        With ``experiment``, ``dataset``, ``components`` and ``method``.
     published : DataFrame
         ``resources/paper/table1_rcca.csv``.
     experiments : collection of str
@@ -167,7 +171,7 @@ def race(curve: pd.DataFrame, rcca: pd.DataFrame) -> pd.DataFrame:
     curve : DataFrame
         Epochs of deep CCA.
     rcca : DataFrame
-        Of `rnca.reporting.minutes.with_minutes`.
+        Table 1, of `rnca.reporting.minutes.with_minutes`, with or without rows of baselines.
 
     Returns
     -------
@@ -178,7 +182,8 @@ def race(curve: pd.DataFrame, rcca: pd.DataFrame) -> pd.DataFrame:
         deep CCA never did as well, the last three are missing.
     """
     rows = []
-    for fit in rcca.dropna(subset="minutes_one_core").to_dict("records"):
+    fits = rcca.dropna(subset=["feature_map", "minutes_one_core"]).astype({"m": int})
+    for fit in fits.to_dict("records"):
         epochs = curve[(curve["experiment"] == fit["experiment"]) & (curve["repeat"] == 0)]
         if epochs.empty:
             continue
@@ -245,7 +250,7 @@ def write_markdown(
 
 def _cells(row: Mapping[Any, Any]) -> list[str]:
     return [
-        f"{METHOD_NAMES[row['method']]} ({row['architecture']})",
+        f"{BASELINE_NAMES[row['method']]} ({row['architecture']})",
         f"{row['n_train']}",
         f"{row['parameters']}",
         minutes(row["minutes"]),

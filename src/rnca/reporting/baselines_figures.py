@@ -8,15 +8,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rnca.reporting.baselines import METHOD_NAMES
-from rnca.reporting.figures import STYLE, legend, panels, wrapped
+from rnca.reporting.figures import LOOK, STYLE, legend, panels, wrapped
 from rnca.reporting.published import comparable
-
-# Okabe and Ito's palette, other colours than RCCA's.
-_LOOK: dict[str, Any] = {
-    "dcca": {"color": "#009E73", "marker": "^"},
-    "kcca": {"color": "#CC79A7", "marker": "D"},
-}
+from rnca.reporting.tables import BASELINE_NAMES
 
 
 def baselines_figure(
@@ -46,11 +40,11 @@ def baselines_figure(
             fits = deep[deep["experiment"] == name]
             _deep_panel(axes, fits, curve[curve["experiment"] == name])
             sizes = _done(kernel, name)
-            label = f"{METHOD_NAMES['kcca']}, test, growing n"
-            axes.plot(sizes["cpu_minutes"], sizes["test_sum"], label=label, **_LOOK["kcca"])
+            label = f"{BASELINE_NAMES['kcca']}, test, growing n"
+            axes.plot(sizes["cpu_minutes"], sizes["test_sum"], label=label, **LOOK["kcca"])
             papers = comparable(published, fits.iloc[0], experiments)
             for value in papers.loc[papers["method"] == "dcca", "test_corr"]:
-                look = {"color": _LOOK["dcca"]["color"], "linestyle": ":", "linewidth": 1.2}
+                look = {"color": LOOK["dcca"]["color"], "linestyle": ":", "linewidth": 1.2}
                 axes.axhline(value, label="deep CCA (paper)", **look)
             axes.set_xscale("log")
             axes.set_title(wrapped(titles[name]))
@@ -61,13 +55,22 @@ def baselines_figure(
 
 
 def _deep_panel(axes: Any, fits: pd.DataFrame, curve: pd.DataFrame) -> None:
+    draw_epochs(axes, curve)
+    draw_deep_test(axes, fits["cpu_minutes"], fits["test_sum"])
+
+
+def draw_epochs(axes: Any, curve: pd.DataFrame) -> None:
+    """Draw what deep CCA reached on tuning rows after each epoch, a line for each repeat."""
     for repeat, epochs in curve.groupby("repeat"):
-        label = f"{METHOD_NAMES['dcca']}, tuning rows by epoch" if repeat == 0 else None
-        look = {**_LOOK["dcca"], "markersize": 3}
+        label = f"{BASELINE_NAMES['dcca']}, tuning rows" if repeat == 0 else None
+        look = {**LOOK["dcca"], "markersize": 3}
         axes.plot(epochs["cpu_minutes"], epochs["tune_sum"], label=label, **look)
-    look = {"color": "black", "marker": "*", "markersize": 9, "linestyle": "none"}
-    label = f"{METHOD_NAMES['dcca']}, test"
-    axes.plot(fits["cpu_minutes"], fits["test_sum"], label=label, **look)
+
+
+def draw_deep_test(axes: Any, minutes: pd.Series, sums: pd.Series) -> None:
+    """Draw what trained deep CCA reaches on test rows."""
+    look = {"color": "black", "marker": "*", "markersize": 9, "linestyle": "none", "zorder": 4}
+    axes.plot(minutes, sums, label=f"{BASELINE_NAMES['dcca']}, test", **look)
 
 
 def kernel_figure(kernel: pd.DataFrame, growth: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
@@ -87,12 +90,12 @@ def kernel_figure(kernel: pd.DataFrame, growth: pd.DataFrame, titles: Mapping[st
         grid = figure.subplots(max(len(names), 1), 2, squeeze=False)
         for (left, right), name in zip(grid, names, strict=False):
             sizes = _done(kernel, name)
-            look = {**_LOOK["kcca"], "label": "test rows"}
+            look = {**LOOK["kcca"], "label": "test rows"}
             left.plot(sizes["n"], sizes["test_sum"], **look)
             look |= {"label": "tuning rows", "markerfacecolor": "white", "linestyle": "--"}
             left.plot(sizes["n"], sizes["tune_sum"], **look)
             left.set_ylabel("sum of correlations")
-            right.plot(sizes["n"], sizes["cpu_minutes"], **_LOOK["kcca"], label="measured")
+            right.plot(sizes["n"], sizes["cpu_minutes"], **LOOK["kcca"], label="measured")
             for row in growth[growth["experiment"] == name].to_dict("records"):
                 _extrapolate(right, sizes, row)
             right.set_yscale("log")

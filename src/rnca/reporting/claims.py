@@ -155,7 +155,13 @@ def _groups(rows: pd.DataFrame, columns: list[str]) -> Iterator[tuple[str, pd.Da
         yield "", rows
         return
     for key, group in rows.groupby(columns, sort=False):
-        yield ", ".join(f"{c} = {v}" for c, v in zip(columns, key, strict=True)), group
+        named = zip(columns, key, strict=True)
+        yield ", ".join(f"{column} = {_spelled(value)}" for column, value in named), group
+
+
+def _spelled(value: Any) -> str:
+    """Write a count as one, also where missing ones have made floats of its column."""
+    return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else f"{value}"
 
 
 def _sample(

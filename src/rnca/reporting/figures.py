@@ -8,17 +8,19 @@ import matplotlib
 import pandas as pd
 
 from rnca.files import replacing
-from rnca.reporting.tables import MAP_NAMES
+from rnca.reporting.tables import BASELINE_NAMES, MAP_NAMES
 
 matplotlib.use("Agg")
 
 from matplotlib.figure import Figure
 
-# Okabe and Ito's palette; each map also has a marker of its own.
-LOOK = {
+# Okabe and Ito's palette; each map and method also has a marker of its own.
+LOOK: dict[str, dict[str, Any]] = {
     "linear": {"color": "#555555", "linestyle": "--"},
     "fourier": {"color": "#0072B2", "marker": "o"},
     "nystroem": {"color": "#D55E00", "marker": "s"},
+    "dcca": {"color": "#009E73", "marker": "^"},
+    "kcca": {"color": "#CC79A7", "marker": "D"},
 }
 _PANELS_A_ROW = 3
 STYLE: dict[Any, Any] = {
@@ -72,7 +74,8 @@ def legend(figure: Figure, panels: Sequence[Any], columns: int | None = None) ->
     for axes in panels:
         handles, labels = axes.get_legend_handles_labels()
         found |= dict(zip(labels, handles, strict=True))
-    ours = [label for label in MAP_NAMES.values() if label in found]
+    names = (*MAP_NAMES.values(), *BASELINE_NAMES.values())
+    ours = [label for label in names if label in found]
     labels = ours + [label for label in found if label not in ours]
     if labels:
         handles = [found[label] for label in labels]

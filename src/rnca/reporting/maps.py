@@ -1,13 +1,14 @@
 """Tables of the maps stage: kernel error and correlation, seconds, and numbers kept."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from os import PathLike
 from typing import Any
 
 import pandas as pd
 
 from rnca.files import replacing
-from rnca.reporting.tables import markdown_table, plus_minus
+from rnca.reporting.published import comparable
+from rnca.reporting.tables import BASELINE_NAMES, markdown_table, plus_minus
 
 NAMES = {
     "fourier": "Fourier",
@@ -21,8 +22,10 @@ MODELS = {
     ("rcca", "fastfood", "arrays"): "RCCA, Fastfood's factors",
     ("rcca", "fourier", "arrays"): "RCCA, weights W",
     ("rcca", "nystroem", "arrays"): "RCCA, landmarks",
-    ("dcca", None, "layers"): "deep CCA, layers",
+    ("dcca", None, "layers"): "deep CCA, the paper's layers",
 }
+# What the baselines of this run keep: the networks as trained; the training rows and coefficients.
+MEASURED = {"dcca": "measured layers", "kcca": "measured rows"}
 _KEYS = ["experiment", "feature_map", "m"]
 
 
@@ -187,6 +190,48 @@ def _speed_block(title: str, rows: pd.DataFrame) -> str:
     return "\n".join([f"**{title}**: {what}", "", *markdown_table(header, lines), ""])
 
 
+def with_measured(
+    sizes: pd.DataFrame,
+    baselines: pd.DataFrame,
+    published: pd.DataFrame,
+    experiments: Collection[str],
+) -> pd.DataFrame:
+    """Add what deep CCA and exact kernel CCA keep as they were fitted in this run.
+
+    Parameters
+    ----------
+    sizes : DataFrame
+        Of `rnca.stages.maps_sizes.model_sizes`.
+    baselines : DataFrame
+        Of `rnca.reporting.baselines.baselines_summary`.
+    published : DataFrame
+        ``resources/paper/table1_rcca.csv``.
+    experiments : collection of str
+        The baselines that follow the paper's protocol; no others stand beside its networks.
+
+    Returns
+    -------
+    DataFrame
+        With the column ``architecture``, of the measured models alone. Their ``ratio`` too is the
+        count of the paper's deep CCA over theirs.
+    """
+    papers = kept(sizes, "dcca", None, "layers").set_index("dataset")["numbers"]
+    measured = [
+        {
+            "dataset": row["dataset"],
+            "model": row["method"],
+            "keeps": MEASURED[row["method"]],
+            "numbers": row["parameters"],
+            "ratio": papers[row["dataset"]] / row["parameters"],
+            "architecture": row["architecture"],
+        }
+        for row in baselines.to_dict("records")
+        if row["dataset"] in papers and len(comparable(published, row, experiments))
+    ]
+    columns = [*sizes.columns, "architecture"]
+    return pd.DataFrame([*sizes.to_dict("records"), *measured], columns=columns)
+
+
 def write_size_table(path: str | PathLike[str], sizes: pd.DataFrame) -> None:
     """Write the numbers kept as Markdown, one line per model, one column per m.
 
@@ -194,14 +239,20 @@ def write_size_table(path: str | PathLike[str], sizes: pd.DataFrame) -> None:
     ----------
     path : path
     sizes : DataFrame
-        Of `rnca.stages.maps_sizes.model_sizes`.
+        Of `with_measured`.
     """
     blocks = []
     for dataset, rows in sizes.groupby("dataset", sort=False):
         columns = sorted(rows["m"].dropna().unique())
         header = ["model", *(f"m = {m:.0f}" for m in columns)]
         lines = [[label, *_size_cells(rows, key, len(columns))] for key, label in MODELS.items()]
-        what = f"**{str(dataset).upper()}**: numbers kept for both views (deep CCA's over them)"
+        for row in rows[rows["keeps"].isin(MEASURED.values())].to_dict("records"):
+            label = f"{BASELINE_NAMES[row['model']]}, measured ({row['architecture']})"
+            lines.append([label, *[_size_cell(row)] * len(columns)])
+        what = (
+            f"**{str(dataset).upper()}**: numbers kept for both views "
+            "(the paper's deep CCA over them)"
+        )
         blocks.append("\n".join([what, "", *markdown_table(header, lines), ""]))
     _write(path, blocks)
 
@@ -211,7 +262,11 @@ def _size_cells(rows: pd.DataFrame, key: Any, columns: int) -> list[str]:
     if found["m"].isna().all():
         return [f"{found['numbers'].iloc[0]:,}"] * columns
     records = found.sort_values("m").to_dict("records")
-    return [f"{row['numbers']:,} (× {row['ratio']:.3g})" for row in records]
+    return [_size_cell(row) for row in records]
+
+
+def _size_cell(row: Any) -> str:
+    return f"{row['numbers']:,} (× {row['ratio']:.3g})"
 
 
 def kept(sizes: pd.DataFrame, model: str, feature_map: str | None, keeps: str) -> pd.DataFrame:

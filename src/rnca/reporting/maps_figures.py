@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
 
 from rnca.reporting.figures import LOOK, STYLE, legend, wrapped
-from rnca.reporting.maps import NAMES, kept
+from rnca.reporting.maps import MEASURED, NAMES, kept
+from rnca.reporting.tables import BASELINE_NAMES
 
 LOOKS: dict[str, dict[str, Any]] = {
     "fourier": LOOK["fourier"],
@@ -20,13 +21,20 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 # Weights and landmarks are nearly as many: one line for both.
 _SIZES: dict[str, tuple[Any, dict[str, Any]]] = {
-    "deep CCA, layers": (("dcca", None, "layers"), {"color": "#555555", "linestyle": ":"}),
+    "deep CCA, the paper's layers": (
+        ("dcca", None, "layers"),
+        {"color": "#555555", "linestyle": ":"},
+    ),
     "RCCA, weights or landmarks": (
         ("rcca", "fourier", "arrays"),
         {"color": "#009E73", "marker": "^"},
     ),
     "RCCA, Fastfood's factors": (("rcca", "fastfood", "arrays"), LOOKS["fastfood"]),
     "RCCA, seed alone": (("rcca", "fourier", "seed"), LOOKS["fourier"]),
+}
+_MEASURED: dict[str, dict[str, Any]] = {
+    "dcca": {"color": "#555555"},
+    "kcca": {"color": LOOK["kcca"]["color"], "linestyle": "--"},
 }
 
 
@@ -95,7 +103,7 @@ def size_figure(sizes: pd.DataFrame) -> Figure:
     Parameters
     ----------
     sizes : DataFrame
-        Of `rnca.stages.maps_sizes.model_sizes`.
+        Of `rnca.reporting.maps.with_measured`.
     """
     names = list(dict.fromkeys(sizes["dataset"]))
     with matplotlib.rc_context(STYLE):
@@ -108,6 +116,10 @@ def size_figure(sizes: pd.DataFrame) -> Figure:
                     axes.axhline(found["numbers"].iloc[0], label=label, **look)
                 else:
                     axes.plot(found["m"], found["numbers"], label=label, **look)
+            for model, keeps in MEASURED.items():
+                for numbers in kept(rows, model, None, keeps)["numbers"]:
+                    label = f"{BASELINE_NAMES[model]}, measured"
+                    axes.axhline(numbers, label=label, **_MEASURED[model])
             axes.set(yscale="log", ylabel="numbers kept for both views", title=name.upper())
             _ticks(axes, rows["m"].dropna().astype(int), "number of random features $m_x = m_y$")
         legend(figure, panels[0])

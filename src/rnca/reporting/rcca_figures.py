@@ -7,13 +7,14 @@ import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
 
+from rnca.reporting.baselines_figures import draw_deep_test, draw_epochs
 from rnca.reporting.figures import LOOK, STYLE, error_bars, legend, panels, wrapped
 from rnca.reporting.published import METHODS, comparable
-from rnca.reporting.tables import MAP_NAMES
+from rnca.reporting.tables import BASELINE_NAMES, MAP_NAMES
 
 _PAPER_LINES = {
     "linear_cca": ("linear CCA (paper)", "#555555"),
-    "dcca": ("deep CCA (paper)", "#009E73"),
+    "dcca": ("deep CCA (paper)", LOOK["dcca"]["color"]),
 }
 
 
@@ -28,7 +29,7 @@ def rcca_figure(
     Parameters
     ----------
     summary : DataFrame
-        Of `rnca.reporting.tables.rcca_summary`.
+        Of `rnca.reporting.tables.rcca_summary`, with or without rows of baselines.
     published : DataFrame
         The paper's Table 1.
     experiments : collection of str
@@ -56,6 +57,8 @@ def _rcca_panel(axes: Any, rows: pd.DataFrame) -> None:
             axes.axhline(group["test_mean"].iloc[0], **look)
         else:
             error_bars(axes, group, "m", "test", **look)
+    for value in rows.loc[rows["method"] == "dcca", "test_mean"]:
+        axes.axhline(value, color=LOOK["dcca"]["color"], label=BASELINE_NAMES["dcca"])
 
 
 def _published(axes: Any, rows: pd.DataFrame) -> None:
@@ -72,16 +75,19 @@ def _published(axes: Any, rows: pd.DataFrame) -> None:
 
 def minutes_figure(
     summary: pd.DataFrame,
+    curve: pd.DataFrame,
     published: pd.DataFrame,
     experiments: Collection[str],
     titles: Mapping[str, str],
 ) -> Figure:
-    """Test correlation against the minutes of one core, one panel per timed experiment.
+    """Correlation against the minutes of one core, one panel per experiment with timed RCCA.
 
     Parameters
     ----------
     summary : DataFrame
-        Of `with_minutes`.
+        Of `with_minutes`, with or without rows of baselines.
+    curve : DataFrame
+        Epochs of deep CCA; the first repeat's are drawn.
     published : DataFrame
         ``resources/paper/table1_rcca.csv``.
     experiments : collection of str
@@ -89,17 +95,19 @@ def minutes_figure(
     titles : mapping of experiment to title
     """
     timed = summary.dropna(subset="minutes_one_core")
-    names = list(dict.fromkeys(timed["experiment"]))
+    names = list(dict.fromkeys(timed.dropna(subset="feature_map")["experiment"]))
     with matplotlib.rc_context(STYLE):
         figure, axes_of = panels(names)
         for name, axes in axes_of.items():
             ours = timed[timed["experiment"] == name]
             _ours(axes, ours)
+            draw_epochs(axes, curve[(curve["experiment"] == name) & (curve["repeat"] == 0)])
+            _baselines(axes, ours)
             _papers(axes, comparable(published, ours.iloc[0], experiments))
             axes.set_xscale("log")
             axes.set_title(wrapped(titles[name]))
             axes.set_xlabel("minutes on one core")
-            axes.set_ylabel("sum of test correlations")
+            axes.set_ylabel("sum of correlations")
         legend(figure, list(axes_of.values()))
     return figure
 
@@ -108,6 +116,15 @@ def _ours(axes: Any, rows: pd.DataFrame) -> None:
     for name, group in rows.groupby("feature_map", observed=True):
         look = {"marker": "D", **LOOK[str(name)], "label": MAP_NAMES[str(name)]}
         axes.plot(group["minutes_one_core"], group["test_mean"], **look)
+
+
+def _baselines(axes: Any, rows: pd.DataFrame) -> None:
+    deep, kernel = (rows[rows["method"] == method] for method in BASELINE_NAMES)
+    if len(deep):
+        draw_deep_test(axes, deep["minutes_one_core"], deep["test_mean"])
+    if len(kernel):
+        look = {**LOOK["kcca"], "label": BASELINE_NAMES["kcca"]}
+        axes.plot(kernel["minutes_one_core"], kernel["test_mean"], **look)
 
 
 def _papers(axes: Any, rows: pd.DataFrame) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from rnca.files import replacing
+from rnca.reporting.published import METHODS
 
 _MAP_ORDER = ["linear", "fourier", "nystroem"]
 _KEYS = ["experiment", "feature_map", "m"]
@@ -23,6 +24,7 @@ SUMS_COLUMNS = [
     "test_sum_signed",
 ]
 MAP_NAMES = {"linear": "linear CCA", "fourier": "RCCA, Fourier", "nystroem": "RCCA, Nyström"}
+BASELINE_NAMES = {"dcca": "deep CCA", "kcca": "exact kernel CCA"}
 
 
 def rcca_summary(sums: pd.DataFrame) -> pd.DataFrame:
@@ -36,8 +38,8 @@ def rcca_summary(sums: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per experiment, map and m, experiments in the order they come in; the deviation
-        is missing where there is one repeat.
+        One row per experiment, map and m, experiments in the order they come in; ``method`` is
+        what the published CSV calls the map; the deviation is missing where there is one repeat.
     """
     experiments = pd.Categorical(sums["experiment"], sums["experiment"].unique())
     maps = pd.Categorical(sums["feature_map"], _MAP_ORDER)
@@ -56,7 +58,9 @@ def rcca_summary(sums: pd.DataFrame) -> pd.DataFrame:
         test_sd=("test_sum", "std"),
         signed_mean=("test_sum_signed", "mean"),
     )
-    return summary.reset_index()
+    summary = summary.reset_index()
+    summary.insert(1, "method", summary["feature_map"].astype(object).map(METHODS))
+    return summary
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -83,7 +87,8 @@ def write_markdown(
     ----------
     path : path
     summary : DataFrame
-        Of `rcca_summary`, beside the published numbers and with minutes.
+        Of `rcca_summary`, beside the published numbers and with minutes; with the rows of
+        `rnca.reporting.table1`, if there are any.
     not_run : mapping of experiment to reason
     titles : mapping of experiment to title
         Of the experiments to show, in their order.
@@ -114,19 +119,20 @@ def rcca_cells(rows: pd.DataFrame) -> tuple[list[str], list[list[str]], int]:
         The row with the largest mean on test rows.
     """
     columns: dict[str, Callable[[Any], str]] = {
-        "method": lambda row: MAP_NAMES[row["feature_map"]],
-        "m": lambda row: str(row["m"]),
+        "method": _method,
+        "m": lambda row: number(row["m"], "d"),
         "training": lambda row: plus_minus(row["train_mean"], row["train_sd"]),
         "test": lambda row: plus_minus(row["test_mean"], row["test_sd"]),
     }
-    is_timed, is_published = (rows[column].notna().any() for column in ("minutes", "paper"))
+    is_timed = rows["minutes_one_core"].notna().any()
+    is_published = rows["paper"].notna().any()
     if is_published:
         columns["paper"] = lambda row: number(row["paper"], ".2f")
         columns["difference"] = lambda row: number(row["difference"], "+.2f")
     if is_timed:
-        threads = int(rows["threads"].max())
+        threads = rows["threads"].max()  # missing where only baselines are timed
         if threads > 1:
-            columns[f"minutes, {threads} cores"] = lambda row: minutes(row["minutes"])
+            columns[f"minutes, {threads:.0f} cores"] = lambda row: minutes(row["minutes"])
         columns["minutes, 1 core"] = lambda row: minutes(row["minutes_one_core"])
     if is_timed and is_published:
         columns["paper's minutes"] = lambda row: minutes(row["paper_minutes"])
@@ -137,7 +143,8 @@ def rcca_cells(rows: pd.DataFrame) -> tuple[list[str], list[list[str]], int]:
 
 
 def heading(rows: pd.DataFrame) -> str:
-    """Say what the numbers of one experiment are and on how many rows they stand."""
+    """Say what the numbers of one experiment are and on how many rows those of RCCA stand."""
+    rows = rows[rows["feature_map"].notna()]
     first = rows.iloc[0]
     return (
         f"sum of the {first['components']} largest correlations "
@@ -153,8 +160,18 @@ def _block(title: str, rows: pd.DataFrame) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _method(row: Any) -> str:
+    """Name the method of a row, with the training rows of one that is not RCCA."""
+    if row["method"] not in BASELINE_NAMES:
+        return MAP_NAMES[row["feature_map"]]
+    return f"{BASELINE_NAMES[row['method']]}, n = {_span(row['n_train_min'], row['n_train_max'])}"
+
+
 def _range(rows: pd.DataFrame, column: str) -> str:
-    least, most = rows[f"{column}_min"].min(), rows[f"{column}_max"].max()
+    return _span(rows[f"{column}_min"].min(), rows[f"{column}_max"].max())
+
+
+def _span(least: int, most: int) -> str:
     return f"{least}" if least == most else f"{least} to {most}"
 
 
@@ -169,8 +186,8 @@ def minutes(value: float) -> str:
 
 
 def plus_minus(mean: float, deviation: float, form: str = ".2f") -> str:
-    """Format a mean with its standard deviation, if there is one."""
-    text = format(mean, form)
+    """Format a mean with its standard deviation, if there is one; a dash without a mean."""
+    text = number(mean, form)
     return text if pd.isna(deviation) else f"{text} ± {format(deviation, form.lstrip('+'))}"
 
 
