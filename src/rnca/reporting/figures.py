@@ -12,6 +12,7 @@ from rnca.reporting.tables import BASELINE_NAMES, MAP_NAMES
 
 matplotlib.use("Agg")
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 # Okabe and Ito's palette; each map and method also has a marker of its own.
@@ -68,7 +69,7 @@ def wrapped(title: str) -> str:
 def legend(figure: Figure, panels: Sequence[Any], columns: int | None = None) -> None:
     """Put one legend below all panels, ours first, each label once.
 
-    By default it has one column more than there are panels in a row.
+    By default it has one column more than there are panels in a row; fewer if they would not fit.
     """
     found: dict[str, Any] = {}
     for axes in panels:
@@ -80,7 +81,13 @@ def legend(figure: Figure, panels: Sequence[Any], columns: int | None = None) ->
     if labels:
         handles = [found[label] for label in labels]
         columns = columns or min(len(panels), _PANELS_A_ROW) + 1
-        figure.legend(handles, labels, loc="outside lower center", ncols=columns)
+        canvas: Any = FigureCanvasAgg(figure)
+        renderer = canvas.get_renderer()
+        for ncols in range(columns, 0, -1):
+            placed = figure.legend(handles, labels, loc="outside lower center", ncols=ncols)
+            if placed.get_window_extent(renderer).width <= figure.bbox.width or ncols == 1:
+                break
+            placed.remove()
 
 
 def save(figure: Figure, paths: Iterable[str]) -> None:

@@ -64,7 +64,7 @@ def partitions_figure(
     names = _unique(accuracy, "experiment")
     columns = [None, *PREPROCESSING_NAMES] if set(names) & set(experiments) else PREPROCESSING_NAMES
     with matplotlib.rc_context(STYLE):
-        figure, grid = _grid(len(names), len(list(columns)), (2.3, 2.5))
+        figure, grid = _grid([2.5] * len(names), len(list(columns)), 2.3)
         for panels, name in zip(grid, names, strict=False):
             own = _of(accuracy, experiment=name)
             for axes, column in zip(panels, columns, strict=True):
@@ -80,11 +80,14 @@ def partitions_figure(
     return figure
 
 
-def _grid(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, Any]:
-    rows = max(rows, 1)
-    width, height = size
-    figure = Figure(figsize=(width * columns + 0.5, height * rows + 0.5), layout="constrained")
-    return figure, figure.subplots(rows, columns, squeeze=False)
+def _grid(heights: Sequence[float], columns: int, width: float) -> tuple[Figure, Any]:
+    """Make rows of panels of the given heights, in inches; at least one."""
+    heights = heights or [width]
+    size = (width * columns + 0.5, sum(heights) + 0.5)
+    figure = Figure(figsize=size, layout="constrained")
+    return figure, figure.subplots(
+        len(heights), columns, squeeze=False, gridspec_kw={"height_ratios": heights}
+    )
 
 
 def _paper_panel(axes: Any, published: pd.DataFrame) -> None:
@@ -140,12 +143,11 @@ def methods_figure(
     titles : mapping of experiment to title
     """
     names = _unique(summary, "experiment")
-    most = [m for m in METHOD_NAMES if m in set(summary["method"]) and m not in _ORACLES]
+    shown = {name: _compared(_of(summary, experiment=name)) for name in names}
     with matplotlib.rc_context(STYLE):
-        figure, grid = _grid(len(names), 2, (3.6, 0.6 + 0.27 * len(most)))
-        for (left, right), name in zip(grid, names, strict=False):
+        figure, grid = _grid([0.7 + 0.27 * len(each) for each in shown.values()], 2, 3.6)
+        for (left, right), (name, methods) in zip(grid, shown.items(), strict=False):
             own = _of(summary, experiment=name)
-            methods = [method for method in most if method in set(own["method"])]
             _dots(left, own, methods, ("test_mean", "test_low", "test_high"))
             for value in _of(own, method="majority")["test_mean"].iloc[:1]:
                 left.axvline(value, color="#555555", linestyle=":", linewidth=1)
@@ -160,10 +162,16 @@ def methods_figure(
             left.set_yticks(range(len(methods)), [METHOD_NAMES[method] for method in methods])
             right.set_yticks(range(len(methods)), [])
             left.set_title(wrapped(titles[name]))
+            right.set_title("less that of the regular features")
             left.set_xlabel("test accuracy, %")
-            right.set_xlabel("difference from the regular features, points")
+            right.set_xlabel("difference, points")
         legend(figure, grid.ravel())
     return figure
+
+
+def _compared(rows: pd.DataFrame) -> list[str]:
+    """List the methods of an experiment, but for what needs no features or is told the class."""
+    return [name for name in METHOD_NAMES if name in set(rows["method"]) and name not in _ORACLES]
 
 
 def _dots(axes: Any, rows: pd.DataFrame, methods: list[str], columns: tuple[str, str, str]) -> None:
@@ -199,7 +207,7 @@ def reg_figure(settings: pd.DataFrame, summary: pd.DataFrame, titles: Mapping[st
     """
     names = _unique(settings, "experiment")
     with matplotlib.rc_context(STYLE):
-        figure, grid = _grid(len(names), len(PREPROCESSING_NAMES), (2.6, 2.6))
+        figure, grid = _grid([2.6] * len(names), len(PREPROCESSING_NAMES), 2.6)
         for panels, name in zip(grid, names, strict=False):
             own = _of(settings, experiment=name)
             for axes, each in zip(panels, PREPROCESSING_NAMES, strict=True):
