@@ -100,6 +100,15 @@ def test_shard_of_other_rows_is_computed_again(data, tmp_path):
 
 
 # Peak memory belongs to a process. Memory maps count with the pages that were read.
+def test_linear_features_of_views_with_unequal_columns_are_tuned_too(data):
+    split = {"scheme": "random", "train": 6000, "tune": 500, "test": 500}
+    fit = experiment(feature_map="linear", split=split, reg=1e-8, reg_grid=(1e-8, 1.0))
+    outcome = fit_path(fit, data)
+    assert outcome.sums["m"].tolist() == [5]
+    assert outcome.tuning["reg"].tolist() == [1e-8, 1.0]
+    assert outcome.tuning["tune_sum"].gt(0).all()
+
+
 def test_both_ways_to_an_svd_are_timed_in_turns_at_every_size(data):
     times = time_svds(experiment(), data, [10, 20], threads=1)
     assert times["m"].tolist() == 6 * [10] + 6 * [20]

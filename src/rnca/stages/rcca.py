@@ -140,7 +140,10 @@ def fit_path(
     full = model.map_x_.n_features_out
     with _timed(records, "solve", full):
         model.solve(moments)
-    sizes = [full] if experiment.feature_map == "linear" else experiment.sizes
+    sizes: Sequence[Any] = experiment.sizes
+    both: Sequence[Any] = sizes
+    if experiment.feature_map == "linear":  # as many as columns, which may differ between views
+        sizes, both = [full], [(full, model.map_y_.n_features_out)]
     tune = experiment.views(data, rows, "tune")
     sums, components, tuning = [], [], []
     for m in sizes:
@@ -156,7 +159,7 @@ def fit_path(
             tuning.append(_tuning(experiment, fitted, tune, float(np.abs(on_test).sum())))
     others = [reg for reg in experiment.reg_grid if reg != experiment.reg]
     with _timed(records, "tune"):
-        for fitted in model.iterate_path(sizes, others):
+        for fitted in model.iterate_path(both, others):
             tuning.append(_tuning(experiment, fitted, tune, fitted.score(*test)))  # noqa: PERF401
     timings = pd.DataFrame(records).assign(**experiment.labels(), peak_mb=peak_mb())
     tuned = pd.DataFrame(tuning, columns=TUNING_COLUMNS)
