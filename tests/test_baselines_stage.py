@@ -120,6 +120,18 @@ def test_finished_fits_are_not_made_again(tmp_path):
     assert len(calls) == 1
 
 
+@pytest.mark.parametrize("harm", ["flip", "cut", "empty"])
+def test_damaged_fits_are_made_again(tmp_path, capsys, harm):
+    file = tmp_path / "rows.json"
+    PartialRows(file).get({"n": 5}, lambda: {"n": 5, "value": 7.0})
+    content = file.read_bytes()
+    harmed = {"flip": content.replace(b"7.0", b"8.0"), "cut": content[:-3], "empty": b""}
+    file.write_bytes(harmed[harm])
+    again = PartialRows(file).get({"n": 5}, lambda: {"n": 5, "value": 9.0})
+    assert again["value"] == 9.0
+    assert "rows.json: damaged" in capsys.readouterr().err
+
+
 def test_state_is_named_after_what_it_depends_on(tmp_path):
     old = state_file(tmp_path, "mnist.npz", {"epochs": 3})
     old.write_text("state")

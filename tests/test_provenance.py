@@ -1,13 +1,57 @@
-"""Results name the commit of the code that made them, and no other project's."""
+"""Results name the commit of the code that made them, and are read only if they are as written."""
 
+import json
 import shutil
 import subprocess
 
+import pandas as pd
 import pytest
 
 from rnca import provenance
+from rnca.datasets.errors import DataError
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+FRAME = pd.DataFrame({"m": [10, 20], "sum": [0.1 + 0.2, 1e-300], "map": ["fourier", None]})
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+
+
+@pytest.fixture
+def csv(tmp_path):
+    path = tmp_path / "fit.sums.csv"
+    provenance.write_csv(path, FRAME, {"seed": 1})
+    return path
+
+
+def test_frames_are_read_as_they_were_written(csv):
+    pd.testing.assert_frame_equal(provenance.read_csv(csv), FRAME, check_exact=True)
+
+
+def test_any_flipped_byte_is_told(csv):
+    content = csv.read_bytes()
+    for position in range(len(content)):
+        damaged = bytearray(content)
+        damaged[position] ^= 1
+        csv.write_bytes(damaged)
+        with pytest.raises(DataError, match=r"fit\.sums\.csv: not what .* Delete .* run"):
+            provenance.read_csv(csv)
+    csv.write_bytes(content[:-1])
+    with pytest.raises(DataError, match=r"not what fit\.sums\.meta\.json says"):
+        provenance.read_csv(csv)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"sha256": "0"}'])
+def test_damaged_record_is_told(csv, text):
+    csv.with_suffix(".meta.json").write_text(text)
+    with pytest.raises(DataError, match=r"fit\.sums\..*Delete .*fit.sums.csv and run again"):
+        provenance.read_csv(csv)
+
+
+def test_frames_that_carry_no_checksum_are_read(csv):
+    record = csv.with_suffix(".meta.json")
+    kept = json.loads(record.read_text()).items()
+    record.write_text(json.dumps({key: value for key, value in kept if key != "sha256"}))
+    pd.testing.assert_frame_equal(provenance.read_csv(csv), FRAME)
+    record.unlink()
+    pd.testing.assert_frame_equal(provenance.read_csv(csv), FRAME)
 
 
 @pytest.fixture
@@ -34,16 +78,19 @@ def commit_of(tmp_path, monkeypatch):
     return commit_of
 
 
+@needs_git
 def test_commit_of_the_projects_own_tree(commit_of):
     found, head = commit_of("src/rnca")
     assert found == head
 
 
+@needs_git
 def test_changes_are_told(commit_of):
     found, head = commit_of("src/rnca", text="newer")
     assert found == f"{head}+changes"
 
 
+@needs_git
 def test_commit_of_another_project_is_not_ours(commit_of):
     found, _ = commit_of(".venv/lib/rnca")
     assert found is None

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from copy import deepcopy
 from difflib import get_close_matches
+from functools import cache
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,9 @@ from plan.stage import unknown_dataset
 from rnca.datasets.catalogue import CATALOGUE
 
 SCHEMAS = Path(__file__).parent / "schemas"
+# Each of these is a job, or an item in a list of one. A seed may be as long as one likes.
+MANY = {"repeats", "partitions", "shards", "jobs"}
+MOST_OF_MANY, LARGEST = 10**5, 10**9
 
 
 def check(config: dict[str, Any]) -> None:
@@ -26,7 +31,9 @@ def check(config: dict[str, Any]) -> None:
         Naming every wrong key or value, the rule it breaks, and where the keys are explained.
     """
     schema = read_schema()
-    problems = list(_keys_not_text(config)) or list(_breaches(config, schema))
+    problems = list(_keys_not_text(config))
+    if not problems:
+        problems = [*_breaches(config, schema), *_beyond_reason(config)]
     if not problems:
         _fill_defaults(config, schema, schema["$defs"])
         problems = list(_inconsistencies(config))
@@ -51,6 +58,7 @@ def read(file: Path) -> dict[str, Any]:
     return config
 
 
+@cache
 def read_schema() -> dict[str, Any]:
     """Return the schema of all settings: that of the run, and each stage's under its key."""
     schema = _read(SCHEMAS / "config.schema.yaml")
@@ -92,9 +100,41 @@ def _keys_not_text(value: Any, place: str = "") -> Iterator[str]:
 
 def _breaches(config: dict[str, Any], schema: dict[str, Any]) -> Iterator[str]:
     """Yield what breaks the schema."""
-    errors = jsonschema.Draft202012Validator(schema).iter_errors(config)
+    errors = _validator()(schema).iter_errors(config)
     for error in sorted(errors, key=lambda error: [str(part) for part in error.path]):
         yield _sentence(error)
+
+
+@cache
+def _validator() -> Any:
+    """Return a validator for which 2.0 is no integer, nor .inf or .nan a number."""
+    base = jsonschema.Draft202012Validator
+    types = base.TYPE_CHECKER.redefine_many({"integer": _is_integer, "number": _is_number})
+    return jsonschema.validators.extend(base, type_checker=types)  # type: ignore[no-untyped-call]
+
+
+def _is_integer(_checker: Any, value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(checker: Any, value: Any) -> bool:
+    return _is_integer(checker, value) or (isinstance(value, float) and isfinite(value))
+
+
+def _beyond_reason(value: Any, place: str = "", key: str = "") -> Iterator[str]:
+    """Yield the whole numbers that no machine can count up to."""
+    if isinstance(value, dict | list):
+        for inner, part in value.items() if isinstance(value, dict) else enumerate(value):
+            name = str(inner) if isinstance(value, dict) else key
+            yield from _beyond_reason(part, f"{place}.{inner}".strip("."), name)
+    elif isinstance(value, int) and place != "seed":
+        most = MOST_OF_MANY if key in MANY else LARGEST
+        if value > most:
+            yield f"{place}: {_shortened(value)} is more than the {most} that a run can have"
+
+
+def _shortened(number: int) -> str:
+    return str(number) if number < 10**30 else f"about 2^{number.bit_length() - 1}"
 
 
 def _sentence(error: jsonschema.ValidationError) -> str:

@@ -1,7 +1,6 @@
 """Streaming means and (cross-)covariances of one or two views of features."""
 
 import os
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
@@ -11,6 +10,7 @@ import numpy.typing as npt
 from scipy.linalg import blas
 
 from rnca.files import replacing
+from rnca.npz import packed_bytes, read_member
 from rnca.rows import FloatArray
 
 _FORMAT = 1
@@ -303,11 +303,13 @@ class Moments:
     @classmethod
     def _from_header(cls, stored: "np.lib.npyio.NpzFile") -> Self:
         """Make moments as the file says they are, before its arrays are read."""
-        version, n, m_x, m_y = (int(entry) for entry in stored["header"])
+        version, n, m_x, m_y = (int(entry) for entry in read_member(stored, "header"))
         if version != _FORMAT:
             raise ValueError(f"format {version}, this version reads {_FORMAT}")
         targets = "targets" in stored
-        moments = cls(m_x, m_y or None, features=str(stored["features"]), targets=targets)
+        _check_room(stored, m_x, m_y, targets)
+        features = str(read_member(stored, "features"))
+        moments = cls(m_x, m_y or None, features=features, targets=targets)
         moments.n = n
         if "error" in stored:
             moments.error = np.empty((m_x + m_y, _PROBES))
@@ -390,25 +392,28 @@ def _opened(path: str | os.PathLike[str]) -> "Iterator[np.lib.npyio.NpzFile]":
             if not isinstance(stored, np.lib.npyio.NpzFile):
                 raise ValueError("a single array, not an archive of them")
             yield stored
-        # RuntimeError: what zipfile makes of damaged flags (encryption, unknown methods).
-        except (
-            zipfile.BadZipFile,
-            KeyError,
-            EOFError,
-            OSError,
-            ValueError,
-            RuntimeError,
-        ) as error:
+        except MemoryError:
+            raise
+        # zipfile and numpy raise almost anything on a damaged file.
+        except Exception as error:
             raise ValueError(
                 f"{path}: not a complete file of moments ({error}). Delete it and compute it again."
             ) from error
+
+
+def _check_room(stored: "np.lib.npyio.NpzFile", m_x: int, m_y: int, targets: bool) -> None:
+    """Refuse sizes for which the file is too small, before memory is taken for them."""
+    held = packed_bytes(stored)
+    numbers = m_x**2 + m_x * m_y + (0 if targets else m_y**2)
+    if min(m_x, m_y) < 0 or 8 * numbers > held:
+        raise ValueError(f"m_x = {m_x} and m_y = {m_y} in a file of {held} bytes")
 
 
 def _checked(
     stored: "np.lib.npyio.NpzFile", name: str, expected: npt.NDArray[Any]
 ) -> npt.NDArray[Any]:
     """Read an array from the archive, whose checksum is then compared, and check its form."""
-    array: npt.NDArray[Any] = stored[name]
+    array = read_member(stored, name)
     if array.shape != expected.shape or array.dtype != expected.dtype:
         raise ValueError(
             f"{name} is {array.dtype}{array.shape}, not {expected.dtype}{expected.shape}"

@@ -1,5 +1,7 @@
-"""CSV results, each with a record of what made it."""
+"""CSV results, each with a record of what made it and the checksum it is read by."""
 
+import hashlib
+import io
 import json
 import os
 import platform
@@ -16,6 +18,7 @@ import pandas as pd
 from threadpoolctl import threadpool_info
 
 from rnca import __version__
+from rnca.datasets.errors import DataError
 from rnca.files import replacing
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas")
@@ -24,7 +27,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas")
 def write_csv(
     path: str | os.PathLike[str], frame: pd.DataFrame, made_by: Mapping[str, Any]
 ) -> None:
-    """Write a frame at full precision, and ``<name>.meta.json`` beside it.
+    """Write a frame at full precision, and ``<name>.meta.json`` beside it, with its sha256.
 
     Parameters
     ----------
@@ -34,11 +37,45 @@ def write_csv(
     made_by : mapping
         Seed, settings and whatever else made the numbers; must be writable as JSON.
     """
-    with replacing(Path(path).with_suffix(".meta.json")) as partial:
-        record = {"made_by": dict(made_by), "environment": environment()}
+    content = frame.to_csv(index=False, lineterminator="\n").encode()
+    with replacing(_record_of(path)) as partial:
+        record = {
+            "made_by": dict(made_by),
+            "environment": environment(),
+            "sha256": hashlib.sha256(content).hexdigest(),
+        }
         partial.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     with replacing(path) as partial:
-        frame.to_csv(partial, index=False, lineterminator="\n")
+        partial.write_bytes(content)
+
+
+def read_csv(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read a frame that `write_csv` wrote, if it is still what was written.
+
+    A CSV without a record, or with one that has no checksum, is read as it is.
+
+    Raises
+    ------
+    DataError
+        If the file or its record was damaged or edited.
+    """
+    content, record = Path(path).read_bytes(), _record_of(path)
+    if record.is_file():
+        try:
+            said = json.loads(record.read_text(encoding="utf-8")).get("sha256")
+        except (ValueError, AttributeError) as error:
+            raise DataError(f"{record}: not valid JSON ({error}). {_remedy(path)}") from error
+        if said not in (None, hashlib.sha256(content).hexdigest()):
+            raise DataError(f"{path}: not what {record.name} says was written. {_remedy(path)}")
+    return pd.read_csv(io.BytesIO(content))
+
+
+def _record_of(path: str | os.PathLike[str]) -> Path:
+    return Path(path).with_suffix(".meta.json")
+
+
+def _remedy(path: str | os.PathLike[str]) -> str:
+    return f"Delete {path} and run again to make it anew"
 
 
 @cache

@@ -1,7 +1,6 @@
 """Training of a pair of networks for correlated outputs, in steps that can be taken up again."""
 
 import os
-import zipfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -228,7 +227,10 @@ class Training:
                 stored = dict(np.load(stream, allow_pickle=False))
                 found = (int(stored["format"]), str(stored["fingerprint"]))
                 arrays = {name: stored[name] for name in self._arrays()}
-            except (zipfile.BadZipFile, KeyError, EOFError, OSError, ValueError) as error:
+            except MemoryError:
+                raise
+            # zipfile and numpy raise almost anything on a broken file.
+            except Exception as error:
                 raise ValueError(
                     f"{path}: not a complete checkpoint ({error}). Delete it to train from the "
                     "start."

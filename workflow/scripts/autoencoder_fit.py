@@ -1,16 +1,15 @@
 """Fit the autoencoders of a part: repeats of the table, sweeps over d and m."""
 
-import pandas as pd
 from job import job
 
 from rnca.datasets.prepared import load_prepared
-from rnca.provenance import write_csv
+from rnca.provenance import read_csv, write_csv
 from rnca.stages.autoencoder import Experiment, run_part
 
 with job(snakemake):
     data = load_prepared(snakemake.input.data, verify=True)
     params, chosen = snakemake.params, snakemake.input.get("chosen")
-    before = pd.read_csv(str(chosen)) if chosen else None
+    before = read_csv(str(chosen)) if chosen else None
     experiment = Experiment(**params.experiment)
     errors, pictures = run_part(experiment, data, params.repeats, params.axes, before)
     made_by = {"experiment": params.experiment, "data": data.meta}

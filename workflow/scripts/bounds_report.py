@@ -3,7 +3,7 @@
 import pandas as pd
 from job import job
 
-from rnca.provenance import write_csv
+from rnca.provenance import read_csv, write_csv
 from rnca.reporting.bounds import draws, panels, points, write_bounds_table
 from rnca.reporting.bounds_figures import bounds_figure
 from rnca.reporting.figures import save
@@ -11,7 +11,7 @@ from rnca.reporting.figures import save
 with job(snakemake):
     output, params = snakemake.output, snakemake.params
     made_by = {"fixed": params.fixed, "inputs": list(snakemake.input)}
-    norms = pd.concat([pd.read_csv(path) for path in snakemake.input.draws], ignore_index=True)
+    norms = pd.concat([read_csv(path) for path in snakemake.input.draws], ignore_index=True)
     write_csv(output.norms, norms, made_by)
     drawn = draws(norms, params.fixed)
     summary = points(drawn, pd.read_csv(snakemake.input.published), params.published)

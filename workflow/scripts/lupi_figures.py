@@ -3,6 +3,7 @@
 import pandas as pd
 from job import job
 
+from rnca.provenance import read_csv
 from rnca.reporting.figures import save
 from rnca.reporting.lupi import ACCURACY_COLUMNS, SETTINGS_COLUMNS, published_means
 from rnca.reporting.lupi_figures import methods_figure, partitions_figure, reg_figure
@@ -12,7 +13,7 @@ with job(snakemake):
     given, out, params = snakemake.input, snakemake.output, snakemake.params
     accuracy, _ = read_outcomes(given.accuracy, ACCURACY_COLUMNS)
     settings, _ = read_outcomes(given.settings, SETTINGS_COLUMNS)
-    summary, pairs = pd.read_csv(given.table), pd.read_csv(given.pairs)
+    summary, pairs = read_csv(given.table), read_csv(given.pairs)
     published = pd.read_csv(given.published)
     partitions = partitions_figure(accuracy, published, params.published, params.titles)
     save(partitions, [out.partitions, out.partitions_png])

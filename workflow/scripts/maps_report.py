@@ -3,7 +3,7 @@
 import pandas as pd
 from job import job
 
-from rnca.provenance import write_csv
+from rnca.provenance import read_csv, write_csv
 from rnca.reporting.baselines import DEEP_COLUMNS, KERNEL_COLUMNS, baselines_summary
 from rnca.reporting.figures import save
 from rnca.reporting.maps import (
@@ -30,7 +30,7 @@ with job(snakemake):
     write_score_table(outputs.scores, summary, not_run, titles)
     save(score_figure(summary, titles), [outputs.scores_figure, outputs.scores_png])
 
-    speeds = speed_summary(pd.concat([pd.read_csv(file) for file in inputs.times]))
+    speeds = speed_summary(pd.concat([read_csv(file) for file in inputs.times]))
     write_csv(outputs.speed_csv, speeds, {"inputs": list(inputs.times)})
     write_speed_table(outputs.speed, speeds, titles)
     save(speed_figure(speeds, titles), [outputs.speed_figure, outputs.speed_png])

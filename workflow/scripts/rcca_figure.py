@@ -3,11 +3,12 @@
 import pandas as pd
 from job import job
 
+from rnca.provenance import read_csv
 from rnca.reporting.figures import save
 from rnca.reporting.rcca_figures import rcca_figure
 
 with job(snakemake):
-    summary = pd.read_csv(snakemake.input.table)
+    summary = read_csv(snakemake.input.table)
     summary = summary[summary["experiment"].isin(snakemake.params.titles)]
     published = pd.read_csv(snakemake.input.published)
     params = snakemake.params

@@ -9,7 +9,7 @@ from rnca.datasets.splits import Split
 from rnca.provenance import write_csv
 
 with job(snakemake):
-    data = load_prepared(snakemake.input.data)
+    data = load_prepared(snakemake.input.data, verify=True)
     split = Split.load(snakemake.input.split, n_rows=data.n_rows)
     frame_columns = data.meta.get("frame_columns")
     leaks = pd.DataFrame(leak_audit(split, data.x, data.y, frame_columns=frame_columns))

@@ -3,13 +3,14 @@
 import pandas as pd
 from job import job
 
+from rnca.provenance import read_csv
 from rnca.reporting.baselines import EPOCH_COLUMNS
 from rnca.reporting.figures import save
 from rnca.reporting.outcomes import read_outcomes
 from rnca.reporting.rcca_figures import minutes_figure
 
 with job(snakemake):
-    summary = pd.read_csv(snakemake.input.table)
+    summary = read_csv(snakemake.input.table)
     published = pd.read_csv(snakemake.input.published)
     curve, _ = read_outcomes(snakemake.input.get("curve", []), EPOCH_COLUMNS)
     protocol, titles = snakemake.params.published, snakemake.params.titles

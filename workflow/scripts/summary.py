@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-import pandas as pd
 from job import job
 
 from rnca.files import replacing
+from rnca.provenance import read_csv
 from rnca.reporting.leaks import leak_lines
 from rnca.reporting.outcomes import read_outcomes
 
@@ -19,7 +19,7 @@ with job(snakemake):
         not_run += [f"  {title}: {reason}" for reason in reasons.values()]
     lines += not_run or ["  nothing; all was run"]
     for leaks in snakemake.input.get("leaks", []):
-        if telling := leak_lines(pd.read_csv(leaks), snakemake.params.titles):
+        if telling := leak_lines(read_csv(leaks), snakemake.params.titles):
             lines += ["Leaks:", *(f"  {line}" for line in telling)]
     with replacing(snakemake.output[0]) as partial:
         partial.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -28,7 +28,7 @@ ATTRIBUTES = 85
 IMAGES = 30_475
 _LIMIT = 1 << 26
 _MEMO = {"PUT", "BINPUT", "LONG_BINPUT"}
-_MEMO_LIMIT = 1000
+_MEMO_LIMIT = _OPCODE_LIMIT = 1000
 _FLOATS = {("f8", "<"), ("f8", ">"), ("f8", "=")}
 
 
@@ -65,7 +65,7 @@ def read_pickled_array(path: Path) -> NDArray[np.float64]:
     """Read a pickle that holds one float64 array, bzip2'd or not, running nothing."""
     data = read_bounded(path, _LIMIT)
     try:
-        _check_memo(data)
+        _check_opcodes(data)
         found = _ArrayUnpickler(io.BytesIO(data), encoding="latin1").load()
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
@@ -76,13 +76,13 @@ def read_pickled_array(path: Path) -> NDArray[np.float64]:
         raise DataError(f"{path}: holds a {type(found).__name__}, not one numpy array")
     try:
         return found.rebuild()
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise DataError(f"{path}: the pickled array is malformed ({error})") from error
 
 
 def read_names(path: Path, count: int) -> list[str]:
     """Read ``number name`` lines, numbered from 1 without gaps."""
-    rows = [line.split() for line in path.read_text(encoding="ascii").splitlines() if line.strip()]
+    rows = _rows_of_words(path)
     if [row[0] for row in rows] != [str(number) for number in range(1, count + 1)]:
         raise DataError(f"{path}: expected {count} lines, numbered from 1, found {len(rows)}")
     if any(len(row) != 2 for row in rows):
@@ -92,13 +92,21 @@ def read_names(path: Path, count: int) -> list[str]:
 
 def read_matrix(path: Path, shape: tuple[int, int]) -> NDArray[np.uint8]:
     """Read a matrix of zeros and ones."""
-    rows = [line.split() for line in path.read_text(encoding="ascii").splitlines() if line.strip()]
+    rows = _rows_of_words(path)
     found = {len(row) for row in rows}
     if len(rows) != shape[0] or found != {shape[1]}:
         raise DataError(f"{path}: {len(rows)} rows of {sorted(found)} values, expected {shape}")
     if {value for row in rows for value in row} - {"0", "1"}:
         raise DataError(f"{path}: holds values other than 0 and 1")
     return np.array(rows, dtype=np.uint8)
+
+
+def _rows_of_words(path: Path) -> list[list[str]]:
+    try:
+        text = path.read_text(encoding="ascii")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not plain text ({error}); fetch it anew") from error
+    return [line.split() for line in text.splitlines() if line.strip()]
 
 
 @dataclass
@@ -169,9 +177,12 @@ _ADMITTED: dict[tuple[str, str], object] = {
 }
 
 
-def _check_memo(data: bytes) -> None:
-    # The unpickler reserves memory up to the largest memo index, which a few bytes can set.
-    for opcode, argument, _ in pickletools.genops(data):
+def _check_opcodes(data: bytes) -> None:
+    """Refuse what takes memory or time beyond that of reading the bytes of an array."""
+    for number, (opcode, argument, _) in enumerate(pickletools.genops(data)):
+        if number > _OPCODE_LIMIT:
+            raise DataError(f"refused: more than {_OPCODE_LIMIT} steps, an array needs a few dozen")
+        # The unpickler reserves memory up to the largest memo index, which a few bytes can set.
         if opcode.name in _MEMO and isinstance(argument, int) and argument > _MEMO_LIMIT:
             raise DataError(f"refused: memo index {argument}, an array needs a few dozen at most")
 

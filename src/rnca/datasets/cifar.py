@@ -84,7 +84,7 @@ def unpack_npm(archive: Path, directory: Path) -> None:
 def _read_labels(path: Path, count: int) -> NDArray[np.uint8]:
     try:
         labels = np.array(json.loads(path.read_bytes()))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: not a JSON list of labels ({error})") from error
     if labels.shape != (count,) or not np.isin(labels, range(len(CLASSES))).all():
         raise DataError(f"{path}: expected {count} labels from 0 to 9, found shape {labels.shape}")
@@ -100,5 +100,8 @@ def _read_picture(path: Path) -> NDArray[np.uint8]:
                     f"expected RGB of {(_PIXELS, RECORDS)}"
                 )
             return np.asarray(picture)
-    except OSError as error:
+    except DataError:
+        raise
+    # PIL raises almost anything on a broken file.
+    except Exception as error:
         raise DataError(f"{path}: not a whole PNG ({error})") from error

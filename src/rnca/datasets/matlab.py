@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.io import loadmat, whosmat
 
 from rnca.datasets.errors import DataError
+from rnca.npz import MOST_IN_A_BYTE
 
 _NUMERIC = {"single": 4, "double": 8, "logical": 1} | {
     f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)
@@ -40,25 +41,36 @@ class MatFile:
         self._kinds = {name: kind for name, _, kind in listed}
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Return a variable's shape, or raise DataError with the names there are."""
+        """Return a variable's shape, or raise DataError with the names there are.
+
+        It is one that the file can hold: who takes memory for it need not fear what it announces.
+        """
         if name not in self.shapes:
             raise DataError(
                 f"{self.path}: no numeric variable {name!r}; it has {sorted(self.shapes)}"
             )
-        return self.shapes[name]
+        shape = self.shapes[name]
+        size = int(np.prod(shape, dtype=object)) * _NUMERIC[self._kinds[name]]
+        # MATLAB writes the eight bytes of a small number as one, and then packs them.
+        limit = min(_LIMIT, 8 * MOST_IN_A_BYTE * self.path.stat().st_size)
+        if min(shape, default=0) < 0 or size > limit:
+            raise DataError(
+                f"{self.path}: {name} of shape {shape} would take {size} bytes, limit {limit}; "
+                "fetch it anew"
+            )
+        return shape
 
     def read(self, name: str) -> NDArray[Any]:
         """Read one variable."""
         shape = self.shape(name)
-        size = int(np.prod(shape, dtype=object)) * _NUMERIC[self._kinds[name]]
-        if size > _LIMIT:
-            raise DataError(f"{self.path}: {name} would take {size} bytes, limit {_LIMIT}")
         try:
             value = loadmat(str(self.path), variable_names=[name])[name]
         except Exception as error:
             raise self._broken(error) from error
         if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf":
             raise DataError(f"{self.path}: {name} is not a plain numeric matrix")
+        if value.shape != shape:  # two variables of one name
+            raise DataError(f"{self.path}: {name} has shape {value.shape}, was listed as {shape}")
         return value
 
     def _check_version(self) -> None:

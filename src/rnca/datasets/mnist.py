@@ -61,7 +61,11 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
     expected = header + int(np.prod(shape, dtype=object))
     if len(data) != expected:
         raise DataError(f"{path}: {len(data)} bytes, but its header {shape} means {expected}")
-    return np.frombuffer(data, dtype=np.uint8, offset=header).reshape(shape)
+    values = np.frombuffer(data, dtype=np.uint8, offset=header)
+    try:
+        return values.reshape(shape)
+    except ValueError as error:  # more dimensions, or longer ones beside empty ones, than can be
+        raise DataError(f"{path}: its header {shape} is no shape ({error})") from error
 
 
 def halves(images: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:

@@ -30,6 +30,7 @@ from rnca.datasets.matlab import MatFile
 from rnca.datasets.prepared import Content, check_arrays
 from rnca.datasets.speech import parse_mat_pair
 from rnca.datasets.splits import PARTS
+from rnca.npz import read_member
 
 KINDS = ("npz", "npy", "csv", "mat", "xrmb-mat")
 _KEYS = {"kind", "title", "x", "y", "split", "groups"}
@@ -119,7 +120,8 @@ def _read_array(kind: str, file: Path, array: str | None) -> NDArray[Any]:
 def _read_npy(file: Path) -> NDArray[Any]:
     try:
         loaded: NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+    # numpy raises almost anything on a broken file.
+    except Exception as error:
         raise DataError(f"{file}: not a plain .npy array ({error})") from error
     if not isinstance(loaded, np.ndarray):
         raise DataError(f"{file}: holds several arrays; use kind npz")
@@ -133,10 +135,11 @@ def _read_npz(file: Path, array: str | None) -> NDArray[Any]:
         if total > _NPZ_LIMIT:
             raise DataError(f"{file}: unpacks to {total} bytes, limit {_NPZ_LIMIT}")
         with np.load(file, allow_pickle=False) as arrays:
-            loaded: NDArray[Any] = arrays[_choose(file, array, list(arrays))]
-    except (zipfile.BadZipFile, ValueError, OSError, EOFError) as error:
-        if isinstance(error, DataError):
-            raise
+            loaded = read_member(arrays, _choose(file, array, list(arrays)))
+    except (DataError, MemoryError):
+        raise
+    # zipfile and numpy raise almost anything on a broken file.
+    except Exception as error:
         raise DataError(f"{file}: not a plain .npz file ({error})") from error
     return loaded
 

@@ -52,6 +52,7 @@ META_DEFAULTS: dict[str, Any] = {
     "notes": [],
 }
 _BLOCK_BYTES = 1 << 24
+_RECORD = {"shape": list, "dtype": str, "bytes": int, "sha256": str}
 
 
 class Content(NamedTuple):
@@ -297,13 +298,17 @@ def _write_directory(
 ) -> None:
     directory.mkdir()
     record = {name: _save(directory, name, array) for name, array in arrays.items()}
-    text = json.dumps(
-        {"format": FORMAT, **META_DEFAULTS, **meta, "arrays": record},
-        indent=1,
-        ensure_ascii=False,
-        allow_nan=False,
-    )
+    whole = {"format": FORMAT, **META_DEFAULTS, **meta, "arrays": record}
+    text = _as_text(whole | {"sha256": _text_sha256(whole)})
     (directory / "meta.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _as_text(meta: Mapping[str, Any]) -> str:
+    return json.dumps(meta, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def _text_sha256(meta: Mapping[str, Any]) -> str:
+    return hashlib.sha256(_as_text(meta).encode()).hexdigest()
 
 
 def _save(directory: Path, name: str, array: NDArray[Any]) -> dict[str, Any]:
@@ -350,7 +355,20 @@ def _read_meta(directory: Path) -> dict[str, Any]:
     missing = {"name", "kind", "title", "arrays"} - set(meta)
     if missing or not isinstance(meta["arrays"], dict):
         raise _damage(file, f"lacks {sorted(missing) or 'a table of arrays'}")
+    # Datasets prepared by earlier versions do not say.
+    said = meta.pop("sha256", None)
+    if said is not None and said != _text_sha256(meta):
+        raise _damage(file, "its content does not match its own sha256")
+    for name, record in meta["arrays"].items():
+        if name not in DIMENSIONS or not _is_record(record):
+            raise _damage(file, f"does not describe the array {name!r}")
     return meta
+
+
+def _is_record(record: Any) -> bool:
+    return isinstance(record, dict) and all(
+        isinstance(record.get(key), kind) for key, kind in _RECORD.items()
+    )
 
 
 def _open(directory: Path, name: str, record: dict[str, Any], verify: bool) -> NDArray[Any]:
@@ -362,7 +380,8 @@ def _open(directory: Path, name: str, record: dict[str, Any], verify: bool) -> N
         raise _damage(file, f"{size} bytes, but meta.json says {record['bytes']}")
     try:
         array: np.memmap[Any, Any] = np.load(file, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError) as error:
+    # numpy raises almost anything on a broken file.
+    except Exception as error:
         raise _damage(file, f"cannot be read as a .npy array ({error})") from error
     if list(array.shape) != record["shape"] or array.dtype.str != record["dtype"]:
         raise _damage(

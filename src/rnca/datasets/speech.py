@@ -76,7 +76,9 @@ def parse_r_parts(files: Sequence[Path]) -> Content:
         train, test = matrices[f"{view}_tr"], matrices[f"{view}_te"]
         if train.shape[1] != columns or test.shape[1] != columns:
             raise DataError(f"{where}: {view} has {train.shape[1]} columns, expected {columns}")
-        arrays[view] = np.concatenate([train, test]).astype(np.float32)
+        # What is no finite number is refused when the arrays are checked.
+        with np.errstate(over="ignore", invalid="ignore"):
+            arrays[view] = np.concatenate([train, test]).astype(np.float32)
     n_train, n_test = len(matrices["x_tr"]), len(matrices["x_te"])
     if len(matrices["y_tr"]) != n_train or len(matrices["y_te"]) != n_test:
         raise DataError(f"{where}: the two views differ in their number of rows")
@@ -102,7 +104,8 @@ def read_r_matrices(data: bytes, where: str) -> dict[str, NDArray[np.float64]]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = rdata.conversion.convert(rdata.parser.parse_data(data))
+            parsed = rdata.parser.parse_data(data, altrep_constructor_dict=_r_wrappers())
+            found = dict(rdata.conversion.convert(parsed))
     # A file cut short or of another version makes the parser raise almost any exception.
     except Exception as error:
         raise DataError(f"{where}: not a whole R file ({error!r}); fetch it anew") from error
@@ -114,6 +117,13 @@ def read_r_matrices(data: bytes, where: str) -> dict[str, NDArray[np.float64]]:
         if not isinstance(value, np.ndarray) or value.ndim != 2 or value.dtype.kind not in "iuf":
             raise DataError(f"{where}: {name} is not a numeric matrix")
     return {name: found[name] for name in _R_NAMES}
+
+
+def _r_wrappers() -> dict[bytes, Any]:
+    """Return how R's stand-ins for other vectors are read: none that a few bytes make long."""
+    from rdata.parser import DEFAULT_ALTREP_MAP
+
+    return {name: make for name, make in DEFAULT_ALTREP_MAP.items() if name.startswith(b"wrap_")}
 
 
 def _part_sizes(file: MatFile, view: str) -> list[int]:
@@ -135,7 +145,9 @@ def _stack(
     stacked = np.empty((sum(sizes), columns), dtype=np.float32)
     stops = np.cumsum(sizes)
     for variable, stop, size in zip(variables, stops, sizes, strict=True):
-        stacked[stop - size : stop] = file.read(variable)
+        # What is no finite number is refused when the arrays are checked.
+        with np.errstate(over="ignore", invalid="ignore"):
+            stacked[stop - size : stop] = file.read(variable)
     return stacked
 
 
@@ -143,7 +155,8 @@ def _integers(file: MatFile, variables: Sequence[str], sizes: Sequence[int]) -> 
     parts = []
     for variable, size in zip(variables, sizes, strict=True):
         values = file.read(variable).ravel()
-        whole = values.astype(np.int32)
+        with np.errstate(invalid="ignore"):
+            whole = values.astype(np.int32)
         if len(values) != size or not np.array_equal(whole, values):
             raise DataError(f"{file.path}: {variable} must hold {size} whole numbers")
         parts.append(whole)

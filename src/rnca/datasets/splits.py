@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rnca.datasets.errors import DataError
 from rnca.files import replacing
+from rnca.npz import read_member
 
 Seed = int | Sequence[int] | np.random.SeedSequence
 Rows = NDArray[np.int64]
@@ -74,9 +74,12 @@ class Split:
         try:
             # Opened here, since numpy forgets to close a file that is not a whole archive.
             with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-                train, tune, test = (stored[part] for part in PARTS)
-                split = cls(train, tune, test, int(stored["n_rows"]))
-        except (KeyError, ValueError, OSError, EOFError, TypeError, zipfile.BadZipFile) as error:
+                train, tune, test = (read_member(stored, part) for part in PARTS)
+                split = cls(train, tune, test, int(read_member(stored, "n_rows")))
+        except MemoryError:
+            raise
+        # zipfile and numpy raise almost anything on a broken file.
+        except Exception as error:
             message = f"{path}: not a usable split ({error}); delete it and run again"
             raise DataError(message) from error
         if n_rows is not None and split.n_rows != n_rows:

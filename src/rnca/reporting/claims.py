@@ -16,6 +16,8 @@ import pandas as pd
 import yaml
 from scipy import stats
 
+from rnca.provenance import read_csv
+
 REPRODUCED, PARTLY, FAILED, NOT_RUN = "reproduced", "partly", "not reproduced", "not run"
 VERDICTS = (REPRODUCED, PARTLY, FAILED, NOT_RUN)
 CONFIDENCE = 0.95
@@ -130,7 +132,7 @@ def _findings(claim: str, rule: Mapping[str, Any], results: Path) -> Iterator[Fi
     for source in sources:
         if not (results / source).is_file():
             continue
-        frame = pd.read_csv(results / source)
+        frame = read_csv(results / source)
         if "not_run" in frame or not len(rows := _select(frame, rule.get("where", {}))):
             continue
         for name, group in _groups(rows, rule.get("each", [])):
@@ -214,7 +216,7 @@ def _others(
     if "csv" in other:
         sources = [other["csv"]] if isinstance(other["csv"], str) else other["csv"]
         there = [results / source for source in sources if (results / source).is_file()]
-        frame = pd.read_csv(there[0]) if there else pd.DataFrame(columns=[column])
+        frame = read_csv(there[0]) if there else pd.DataFrame(columns=[column])
         if "not_run" in frame:
             frame = pd.DataFrame(columns=[column])
     # First: the least m there is must be that of the same map, not of linear CCA.

@@ -5,6 +5,8 @@ from os import PathLike
 
 import pandas as pd
 
+from rnca.provenance import read_csv
+
 _LABELS = ["experiment", "dataset"]
 
 
@@ -17,7 +19,7 @@ def gather(paths: Iterable[str | PathLike[str]], labels: Mapping[str, str]) -> p
     labels : mapping
         ``experiment`` and ``dataset``.
     """
-    return labelled(pd.concat([pd.read_csv(path) for path in paths], ignore_index=True), labels)
+    return labelled(pd.concat([read_csv(path) for path in paths], ignore_index=True), labels)
 
 
 def labelled(rows: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
@@ -49,7 +51,7 @@ def read_outcomes(
     reasons : dict of str to str
         Why each of the others was not run.
     """
-    frames = [pd.read_csv(path) for path in paths]
+    frames = [read_csv(path) for path in paths]
     run = [frame for frame in frames if "not_run" not in frame and len(frame)]
     reasons = {
         str(row["experiment"]): str(row["not_run"])

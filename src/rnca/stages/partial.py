@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sys
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
@@ -40,14 +41,19 @@ class PartialRows:
     Parameters
     ----------
     path : path
-        Read if it is there: the rows of a job with the same settings that was broken off.
+        Read if it is there: the rows of a job with the same settings that was broken off. A file
+        that is not what was written is of no use; its rows are computed again.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)
         self.rows: list[Row] = []
         if self.path.exists():
-            self.rows = json.loads(self.path.read_text(encoding="utf-8"))
+            digest, _, text = self.path.read_bytes().partition(b"\n")
+            if digest == _digest(text):
+                self.rows = json.loads(text)
+            else:
+                print(f"{self.path}: damaged; its rows are computed again", file=sys.stderr)
 
     def get(self, key: Mapping[str, Any], compute: Callable[[], Row]) -> Row:
         """Return the row with these values, computed and written first if it is not there."""
@@ -55,6 +61,11 @@ class PartialRows:
             if all(row[name] == value for name, value in key.items()):
                 return row
         self.rows.append(compute())
+        text = json.dumps(self.rows).encode()
         with replacing(self.path) as partial:
-            partial.write_text(json.dumps(self.rows), encoding="utf-8")
+            partial.write_bytes(_digest(text) + b"\n" + text)
         return self.rows[-1]
+
+
+def _digest(text: bytes) -> bytes:
+    return hashlib.sha256(text).hexdigest().encode()
