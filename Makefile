@@ -1,12 +1,14 @@
 # Every target sets up .venv by itself, once. For example: make run CORES=1 ARGS="--dry-run"; make setup PYTHON=python3.12
 .DEFAULT_GOAL := help
-.PHONY: help setup run paper figure publish test test-slurm lint bench doctor lock clean
+.PHONY: help setup run paper figure publish test test-slurm test-faults lint bench doctor lock clean
+
+KILLS ?= 30
 
 python := .venv/bin/python
 launch := $(python) workflow/launch.py $(if $(CORES),--cores $(CORES))
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: ## Set up .venv; the other targets do it by themselves (PYTHON=… names the interpreter)
 	@sh workflow/bootstrap.sh
@@ -28,6 +30,9 @@ test: lint ## Run lint, then the tests (ARGS=… for pytest)
 
 test-slurm: setup ## Run the workflow on a one-node SLURM of its own (as root on Debian; installs slurm-wlm and munge)
 	@$(python) -m pytest -m slurm tests/slurm $(ARGS)
+
+test-faults: setup ## Kill, fill up and damage runs, and print what they survive (KILLS=30; best as root)
+	@RNCA_KILLS=$(KILLS) $(python) -m pytest -m faults tests/faults $(ARGS)
 
 lint: setup ## Check style, types and format
 	@$(python) -m ruff check .

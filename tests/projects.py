@@ -7,12 +7,17 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 ROOT = Path(__file__).parents[1]
 NEEDED = ["Snakefile", "environment.yml"]
 NEEDED += ["config", "docs", "profiles", "resources", "src", "workflow"]
 # Nothing is fetched in these tests: whoever tries is refused at once.
 NOWHERE = "http://127.0.0.1:9"
+# What differs from one run to the next, and what is made of it.
+CLOCK = re.compile("second|minute|time|peak|speed|timing")
 OFFLINE = dict.fromkeys(["https_proxy", "HTTPS_PROXY", "npm_config_https_proxy"], NOWHERE)
 
 
@@ -31,15 +36,16 @@ class Project:
                 shutil.copy(source, target)
         kept = {key: value for key, value in os.environ.items() if not key.startswith("RNCA_")}
         self.environment = kept | OFFLINE | {"PYTHONPATH": str(directory / "src")}
+        # For subprocess.Popen: what a process is started with besides.
+        self.options: dict[str, Any] = {}
 
     def start(self, *command: str, **variables: str) -> subprocess.Popen[str]:
+        usual = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         return subprocess.Popen(
             [sys.executable, *command],
             cwd=self.directory,
             env=self.environment | variables,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
+            **usual | self.options,
         )
 
     def launch(self, *arguments: str, **variables: str) -> tuple[int, str]:
@@ -72,3 +78,19 @@ class Project:
             yield
         finally:
             file.write_text(text, encoding="utf-8")
+
+
+def assert_same_numbers(ours: Path, theirs: Path) -> None:
+    """Compare two CSVs, but for what a clock tells."""
+    expected, found = pd.read_csv(theirs), pd.read_csv(ours)
+    kept = [column for column in expected if not CLOCK.search(column)]
+    pd.testing.assert_frame_equal(found[kept], expected[kept], rtol=1e-5, atol=1e-5)
+
+
+def numbers_of(project: Project) -> set[Path]:
+    """Return the CSVs of the run of config/test.yaml, but for those that a clock makes."""
+    return {
+        file.relative_to(project.directory)
+        for file in project.directory.glob("results/test/**/*.csv")
+        if not CLOCK.search(file.name)
+    }

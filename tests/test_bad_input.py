@@ -197,6 +197,53 @@ def test_distances_beyond_float64_have_no_median_width(scale):
     refused(lambda: median_gamma(X * scale, random_state=0), 'gamma="median"')
 
 
+KERNELS = ["fourier", "nystroem", "orthogonal", "fastfood", "qmc"]
+
+
+@pytest.mark.parametrize("kind", [*KERNELS, "linear"])
+def test_values_beyond_float32(kind):
+    words = ("leave the range of float32", "1e+200 in column 2", "Rescale", 'dtype="float64"')
+    if kind != "linear":
+        words = (*words, "with gamma=0.5")
+    far = spoiled(X, 1e200)
+    model = rcca(feature_map=kind, gamma=0.5, n_components=1)
+    refused(lambda: model.fit(far, Y), *words)
+    refused(lambda: model.fit(Y, far), *words)
+    fitted = model.fit(X, Y)
+    refused(lambda: fitted.transform(far), *words)
+    refused(lambda: fitted.score(far, Y), *words)
+    refused(lambda: RPCA(1, feature_map=kind, n_features=5, gamma=0.5).fit(far), *words)
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+def test_widths_beyond_float32(kind):
+    words = ("leave the range of float32", "with gamma=1e+90", "Rescale")
+    refused(lambda: rcca(feature_map=kind, gamma=1e90).fit(X, Y), *words)
+
+
+def test_squares_beyond_float64():
+    far = spoiled(X, 1e200)
+    model = rcca(feature_map="linear", dtype="float64")
+    refused(lambda: model.fit(far, Y), "squares of feature 2 of view x add up to", "Rescale")
+    refused(lambda: model.fit(Y, far), "squares of feature 2 of view y add up to", "Rescale")
+    kernel = NystroemFeatures(60, gamma=0.5)
+    words = ("leave the range of float64", "1e+200 in column 2", "Rescale")
+    refused(lambda: kernel.fit_transform(far), *words)
+    with pytest.raises(ValueError, match=r"drop such rows\.$"):
+        kernel.fit_transform(far)
+
+
+def test_numbers_beyond_float32_are_good_in_float64():
+    model = rcca(feature_map="linear", reg=0.0, dtype="float64")
+    near, far = (model.fit(scale * (X + 3), Y).correlations_ for scale in (1.0, 2.0**140))
+    np.testing.assert_allclose(far, near, rtol=0, atol=1e-9)
+
+
+def test_largest_numbers_have_no_mean():
+    words = ("leave the range of float64", "1e+308", "Rescale")
+    refused(lambda: FourierFeatures(5, gamma=1.0).fit_transform(np.full((60, 3), 1e308)), *words)
+
+
 @pytest.mark.parametrize("kind", ["gauss", 3, None, FourierFeatures])
 def test_unknown_maps(kind):
     words = (

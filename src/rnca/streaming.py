@@ -79,6 +79,8 @@ def add_rows(
             pending = run(sums.summing(high - low, slot % 2))
         _finish(pending)
         sums.end()
+    if precision == "float64":  # float32 products that overflow are not certified
+        _refuse_overflow(moments)
 
 
 def exact_times(
@@ -129,6 +131,19 @@ def _blocks(rows: Sequence[FloatArray]) -> list[list[FloatArray]]:
     return [[part[low:high] for part in rows] for low, high in pairwise(ends)]
 
 
+def _refuse_overflow(moments: Moments) -> None:
+    views = "x" if moments.targets or not moments.two_views else "xy"
+    for view in views:
+        squares = getattr(moments, view * 2).diagonal()
+        if not np.isfinite(squares).all():
+            feature = int(np.flatnonzero(~np.isfinite(squares))[0])
+            raise ValueError(
+                f"the squares of feature {feature} of view {view} add up to {squares[feature]}: "
+                "they must stay in the range of float64. Rescale the data, or drop rows far away "
+                "from the others."
+            )
+
+
 class _Pass:
     """Features of blocks of rows, about the moments' shifts."""
 
@@ -141,10 +156,9 @@ class _Pass:
         """Fix the shifts, near the features' mean, on the first rows."""
         self.moments.tenant = None
         if self.moments.n == 0:
-            # A float32 number, so that both precisions subtract the same.
             self.moments.shift(
                 *(
-                    self.features(index, rows).mean(axis=0, dtype=np.float64).astype(np.float32)
+                    _in_float32(self.features(index, rows).mean(axis=0, dtype=np.float64))
                     for index, rows in enumerate(head)
                 )
             )
@@ -173,6 +187,13 @@ class _Pass:
         if not hasattr(self.memory, name):
             setattr(self.memory, name, np.empty(shape, dtype))
         return getattr(self.memory, name)
+
+
+def _in_float32(shift: Float64) -> Float64:
+    """Round to float32 numbers where there are any, so that both precisions subtract the same."""
+    with np.errstate(over="ignore"):
+        rounded = shift.astype(np.float32).astype(np.float64)
+    return np.where(np.isfinite(rounded), rounded, shift)
 
 
 def _images(exact: Sequence[Float64], vectors: Sequence[Float64]) -> Float64:
@@ -238,8 +259,9 @@ class _Sums:
     def _add_tile(self, a: FloatArray, b: FloatArray, into: Float64) -> None:
         product = self.work.scratch("tile", (_TILE, _TILE), self.precision)
         product = product[: len(into), : into.shape[1]]
-        np.matmul(a.T, b, out=product)  # numpy sees aᵀa and takes syrk, at half the cost
-        into += product
+        with np.errstate(over="ignore", invalid="ignore"):  # refused at the end of the pass
+            np.matmul(a.T, b, out=product)  # numpy sees aᵀa and takes syrk, at half the cost
+            into += product
 
     def end(self) -> None:
         """Sketch the error that float32 products made: (their sum − the exact one) times probes."""

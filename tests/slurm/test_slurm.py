@@ -3,21 +3,13 @@
 import re
 import signal
 
-import pandas as pd
 import pytest
 from cluster import command, jobs
 from submitted import SHARDS, ended, wait_for
 
+from projects import assert_same_numbers, numbers_of
+
 pytestmark = pytest.mark.slurm
-
-# What differs from one run to the next, and what is made of it.
-CLOCK = re.compile("second|minute|time|peak|speed|timing")
-
-
-def assert_same_numbers(ours, theirs):
-    expected, found = pd.read_csv(theirs), pd.read_csv(ours)
-    kept = [column for column in expected if not CLOCK.search(column)]
-    pd.testing.assert_frame_equal(found[kept], expected[kept], rtol=1e-5, atol=1e-5)
 
 
 def shard_jobs():
@@ -117,11 +109,7 @@ def test_whole_run_gives_the_numbers_of_a_local_one(project, reference):
     reference.local()
     code, screen = ended(project.submit())
     assert code == 0, screen
-    names = [
-        file.relative_to(reference.directory)
-        for file in reference.directory.glob("results/test/**/*.csv")
-        if not CLOCK.search(file.name)
-    ]
+    names = numbers_of(reference)
     assert len(names) > 10
     for name in names:
         assert_same_numbers(project.directory / name, reference.directory / name)

@@ -5,7 +5,7 @@ import shlex
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +23,12 @@ def job(snakemake: Any) -> Iterator[None]:
     command that runs this job alone.
     """
     log = Path(snakemake.log[0])
-    log.parent.mkdir(parents=True, exist_ok=True)
-    log.write_text("", encoding="utf-8")
+    _write(log, "")
     try:
         with threadpool_limits(snakemake.threads):
             yield
     except Exception as error:
-        log.write_text(traceback.format_exc(), encoding="utf-8")
+        _write(log, traceback.format_exc())
         start = os.environ.get("RNCA_LAUNCHER", "snakemake")
         command = f"{start} {shlex.quote(str(snakemake.output[0]))}"
         if files := os.environ.get("RNCA_CONFIGFILES"):
@@ -41,3 +40,10 @@ def job(snakemake: Any) -> Iterator[None]:
             file=sys.stderr,
         )
         sys.exit(1)
+
+
+def _write(log: Path, text: str) -> None:
+    # On a full disk or in a directory that may not be written to, the screen still gets the cause.
+    with suppress(OSError):
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(text, encoding="utf-8")

@@ -50,8 +50,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def fit_view(self, view: View) -> Self:
         """Draw the map for a view whose rows are checked when they are read."""
         self.n_features_in_ = view.shape[1]
-        self.offset_ = view.pilot_mean()
-        self._draw(view)
+        # What leaves the range of numbers here is refused with the first features.
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.offset_ = view.pilot_mean()
+            self._draw(view)
         return self
 
     def transform(self, X: Any) -> FloatArray:
@@ -81,8 +83,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def features(self, rows: FloatArray, out: FloatArray) -> None:
         """Evaluate the features of one chunk of checked rows into ``out``, in its dtype."""
-        centred = np.subtract(rows, self.offset_, dtype=np.float64)
-        self._map(centred.astype(self._working_dtype(out.dtype), copy=False), out)
+        working = self._working_dtype(out.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            centred = np.subtract(rows, self.offset_, dtype=np.float64)
+            self._map(centred.astype(working, copy=False), out)
+        if not np.isfinite(out).all():
+            self._refuse_overflow(rows, centred, working)
 
     @property
     def n_features_out(self) -> int:
@@ -113,6 +119,21 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             digest.update(f"{name}{array.dtype}{array.shape}".encode())
             digest.update(array.tobytes())
         return digest.hexdigest()
+
+    def _refuse_overflow(
+        self, rows: FloatArray, centred: npt.NDArray[np.float64], working: np.dtype[Any]
+    ) -> None:
+        distance = np.nan_to_num(np.abs(centred), nan=np.inf)
+        row, column = np.unravel_index(distance.argmax(), distance.shape)
+        width = f" with gamma={self.gamma_:.3g}" if hasattr(self, "gamma_") else ""
+        remedy = "" if working == np.float64 else ', or use dtype="float64"'
+        raise ValueError(
+            f"{type(self).__name__}{width}: the features of a row leave the range of "
+            f"{working.name}. It holds {rows[row, column]:.6g} in column {column}, "
+            f"{distance[row, column]:.3g} away from the mean; entries, their squares and their "
+            f"products with the map's weights must be numbers of that type. Rescale the data, drop "
+            f"such rows{remedy}."
+        )
 
     def _working_dtype(self, out: np.dtype[Any]) -> np.dtype[Any]:
         return out

@@ -1,0 +1,101 @@
+"""Files that are damaged between two calls: told, or made again, and never a number in a table."""
+
+import random
+import re
+import shutil
+
+import pytest
+from harmed import CONFIG
+
+from plan import STAGES
+from projects import assert_same_numbers, numbers_of
+
+pytestmark = pytest.mark.faults
+
+SPEECH = "results/test/rcca/speech/nystroem-0"
+RNG = random.Random(0)
+
+
+def flip(file):
+    """Change one bit, of a digit if it is text after the first line."""
+    content = bytearray(file.read_bytes())
+    head = content.find(b"\n") if file.suffix == ".csv" else len(content) // 2
+    places = [
+        i for i in range(head + 1, len(content)) if file.suffix != ".csv" or _digit(content[i])
+    ]
+    if places:
+        content[RNG.choice(places)] ^= 1
+    file.write_bytes(content)
+
+
+def _digit(byte):
+    return ord("0") <= byte <= ord("9")
+
+
+def cut(file):
+    content = file.read_bytes()
+    file.write_bytes(content[: len(content) * 2 // 3])
+
+
+def harm_all(harm, files):
+    harmed = sorted(files)
+    assert harmed
+    for file in harmed:
+        harm(file)
+    return harmed
+
+
+@pytest.mark.parametrize("harm", [flip, cut])
+def test_damaged_prepared_data(finished, reference, tally, harm):
+    prepared = finished.file("data/prepared")
+    harmed = harm_all(harm, prepared.glob("*/[xyi]*.npy"))
+    shutil.rmtree(finished.file("results"))
+    with tally.trying(f"prepared array, {harm.__name__}", times=len(harmed)):
+        code, screen = finished.call()
+        assert code != 0
+        finished.assert_no_wrong_number(reference)
+        named = set(re.findall(r"Delete the directory (data/prepared/\S+) and run again", screen))
+        assert {finished.file(name) for name in named} == {file.parent for file in harmed}
+        for name in named:
+            shutil.rmtree(finished.file(name))
+        finished.finish(reference)
+
+
+@pytest.mark.parametrize("harm", [flip, cut])
+def test_damaged_shards(finished, reference, tally, harm):
+    for file in finished.directory.glob(f"{SPEECH}.*"):
+        file.unlink()
+    shards = [f"{SPEECH}.shard-{number}.npz" for number in range(2)]
+    code, screen = finished.launch(*shards, "--notemp", *CONFIG)
+    assert code == 0, screen
+    with tally.trying(f"shard, {harm.__name__}", times=len(shards)):
+        harm_all(harm, map(finished.file, shards))
+        finished.finish(reference)
+        screen = finished.file("screen.txt").read_text(encoding="utf-8")
+        assert screen.count("are gone through again") == len(shards)
+
+
+@pytest.mark.parametrize("harm", [flip, cut])
+def test_damaged_csvs(finished, reference, tally, harm):
+    """All of a run's at once; deleting what is named leads back to the undisturbed run."""
+    results = finished.file("results/test")
+    harmed = harm_all(harm, (file for name in STAGES for file in (results / name).rglob("*.csv")))
+    named = set()
+    with tally.trying(f"CSV, {harm.__name__}", times=len(harmed)):
+        code, screen = finished.call()
+        while code != 0:
+            assert_tables_are_right(finished, reference)
+            found = set(re.findall(r"Delete (results/\S+\.csv) and run again", screen))
+            assert found, screen
+            for name in found:
+                finished.file(name).unlink(missing_ok=True)
+            named |= found
+            code, screen = finished.call()
+        assert named
+        assert_tables_are_right(finished, reference)
+
+
+def assert_tables_are_right(project, reference):
+    for name in numbers_of(project):
+        if name.parent.name == "tables":
+            assert_same_numbers(project.directory / name, reference.directory / name)

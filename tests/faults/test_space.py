@@ -1,0 +1,97 @@
+"""Disks that are full and directories that may not be written to: said so, and gone on from."""
+
+import os
+import re
+import resource
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.faults
+
+NOBODY = 65534
+# Less than the first file of any stage; then more and more of what a run writes.
+SIZES = [4096, 65536, 524_288, 4_194_304]
+
+
+@contextmanager
+def small_disk(place, size):
+    """Mount a file system of some bytes, and give a function that makes it larger."""
+
+    def mount(*options):
+        subprocess.run(["mount", *options, str(place)], check=True)
+
+    place.mkdir()
+    mount("-t", "tmpfs", "-o", f"size={size}", "tmpfs")
+    try:
+        yield lambda more: mount("-o", f"remount,size={more}")
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def assert_said(screen, causes):
+    """Assert that what fails is named with its cause, and that the way on is."""
+    failed = re.findall(r"^(\w+) failed: (.+)$", screen, flags=re.MULTILINE)
+    other = [cause for _, cause in failed if not re.search(causes, cause)]
+    assert other == [], screen
+    assert re.search(causes, screen), screen
+    assert "The same command continues where this run stopped" in screen
+
+
+@pytest.mark.parametrize("place", ["data", "results"])
+def test_full_disk(root, project, reference, tally, place):
+    with small_disk(project.file(place), SIZES[0]) as enlarge:
+        for size in SIZES:
+            with tally.trying(f"disk full, {place}"):
+                enlarge(size)
+                code, screen = project.call()
+                project.assert_no_wrong_number(reference)
+            if code == 0:
+                break
+            assert_said(screen, "No space left on device")
+        enlarge(2**30)
+        project.finish(reference)
+
+
+def limited(size):
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def test_files_that_may_not_grow(project, reference, tally):
+    for size in (65536, 524_288):
+        with tally.trying("no file may grow beyond a size"):
+            project.options["preexec_fn"] = limited(size)
+            code, screen = project.call()
+            project.assert_no_wrong_number(reference)
+            assert code != 0
+            assert_said(screen, "File too large")
+    del project.options["preexec_fn"]
+    project.finish(reference)
+
+
+def give_away(directory: Path):
+    """Make files another user's, who can reach them."""
+    for file in [directory, *directory.rglob("*")]:
+        os.chown(file, NOBODY, NOBODY, follow_symlinks=False)
+    for parent in directory.parents:
+        if parent.stat().st_uid == os.geteuid() and not parent.stat().st_mode & 0o001:
+            parent.chmod(parent.stat().st_mode | 0o011)
+
+
+@pytest.mark.parametrize("place", ["data", "results"])
+def test_directory_that_may_not_be_written_to(project, reference, tally, place):
+    locked = project.file(place)
+    locked.mkdir()
+    if os.geteuid() == 0:  # whom no permission stops
+        give_away(project.directory)
+        project.options |= {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        project.environment["HOME"] = str(project.directory)
+    locked.chmod(0o555)
+    with tally.trying(f"read-only directory, {place}"):
+        code, screen = project.call()
+        assert code != 0
+        assert_said(screen, "Permission denied")
+        locked.chmod(0o755)
+        project.finish(reference)
