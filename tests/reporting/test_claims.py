@@ -50,6 +50,13 @@ def test_interval_is_students_over_repeats(tmp_path):
     assert finding.rows == 3
 
 
+@pytest.mark.parametrize(("rank", "v"), [("min", 1.0), ("before max", 2.0), ("max", 4.0)])
+def test_rows_are_chosen_by_the_rank_of_their_value(tmp_path, rank, v):
+    frame = pd.DataFrame({"m": [30, 10, 20], "v": [4.0, 1.0, 2.0]})
+    (finding,) = judged(tmp_path, frame, where={"m": rank}, at_least=0).findings
+    assert finding.value == v
+
+
 @pytest.mark.parametrize(
     ("rule", "verdict"),
     [

@@ -21,6 +21,8 @@ from rnca.provenance import read_csv
 REPRODUCED, PARTLY, FAILED, NOT_RUN = "reproduced", "partly", "not reproduced", "not run"
 VERDICTS = (REPRODUCED, PARTLY, FAILED, NOT_RUN)
 CONFIDENCE = 0.95
+# Of the values there are, in increasing order.
+_RANKS = {"min": 0, "before max": -2, "max": -1}
 _KEYS = {
     "about", "csv", "value", "where", "low", "high", "error", "take", "repeat", "each",
     "minus", "over", "at_least", "at_most", "confidence", "figure",
@@ -143,10 +145,11 @@ def _findings(claim: str, rule: Mapping[str, Any], results: Path) -> Iterator[Fi
 
 
 def _select(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
-    """Rows whose columns have the values asked for; "max" and "min" take the extreme there is."""
+    """Rows whose columns have the values asked for, or the value of a rank of `_RANKS`."""
     for column, wanted in where.items():
-        if isinstance(wanted, str) and wanted in ("max", "min"):
-            wanted = getattr(frame[column], wanted)()
+        if isinstance(wanted, str) and wanted in _RANKS and len(frame):
+            there = np.unique(frame[column].dropna())
+            wanted = there[max(_RANKS[wanted], -len(there))]
         values = wanted if isinstance(wanted, list) else [wanted]
         frame = frame[frame[column].isin(values)]
     return frame
