@@ -204,26 +204,41 @@ def test_published_ledger_is_what_the_published_csvs_give():
     )
 
 
+def chosen(frame, where):
+    """Mark the rows that a rule asks for."""
+    rows = pd.Series(True, index=frame.index)
+    for column, wanted in where.items():
+        if wanted in ("max", "min"):
+            wanted = getattr(frame.loc[rows, column], wanted)()
+        rows &= frame[column].isin(wanted if isinstance(wanted, list) else [wanted])
+    return rows
+
+
+def unit(frame, rule):
+    """Return what 1 of a rule's statistic is in the CSV: of a ratio, the mean it is over."""
+    other = rule.get("over", {})
+    if "where" not in other:
+        return 1.0
+    return frame.loc[chosen(frame, other["where"]), rule["value"]].mean()
+
+
 def spoilt(claim, tmp_path, towards):
     """Copy the published CSVs of a claim, every value it asks for moved far to one side."""
     for rule in claim["rules"]:
         sources = [rule["csv"]] if isinstance(rule["csv"], str) else rule["csv"]
         for source in sources:
-            if (PUBLISHED / source).is_file():
-                target = tmp_path / source
-                frame = pd.read_csv(target if target.is_file() else PUBLISHED / source)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                rows = pd.Series(True, index=frame.index)
-                for column, wanted in rule.get("where", {}).items():
-                    if wanted in ("max", "min"):
-                        wanted = getattr(frame.loc[rows, column], wanted)()
-                    rows &= frame[column].isin(wanted if isinstance(wanted, list) else [wanted])
-                for key in ("value", "low", "high"):
-                    if key in rule:
-                        frame[rule[key]] = frame[rule[key]].astype(float)
-                        frame.loc[rows, rule[key]] = towards(rule)
-                frame.to_csv(target, index=False)
-                break
+            target = tmp_path / source
+            there = target if target.is_file() else PUBLISHED / source
+            if not there.is_file() or "not_run" in (frame := pd.read_csv(there)):
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            rows, value = chosen(frame, rule.get("where", {})), unit(frame, rule) * towards(rule)
+            for key in ("value", "low", "high"):
+                if key in rule:
+                    frame[rule[key]] = frame[rule[key]].astype(float)
+                    frame.loc[rows, rule[key]] = value
+            frame.to_csv(target, index=False)
+            break
     return judge([claim], tmp_path)[0].verdict
 
 
