@@ -1,6 +1,5 @@
 """The baselines stage: its rows, its columns, and what a killed job leaves."""
 
-import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -85,7 +84,7 @@ def test_kernel_rows_choose_reg_on_tuning_rows_and_keep_it_beyond(digits, tmp_pa
     assert rows["n"].tolist() == [100, 200, 400]
     assert rows["parameters"].tolist() == [n * (64 + 8) for n in (100, 200, 400)]
     assert (rows["test_sum"].diff().dropna() > 0).all()
-    tried = json.loads((tmp_path / "state.json").read_text("utf-8"))
+    tried = PartialRows(tmp_path / "state.json").rows
     assert [(row["n"], row["reg_over_n"]) for row in tried[:4]] == [
         (n, reg) for n in (100, 200) for reg in (1e-3, 1e-2)
     ]
