@@ -152,11 +152,11 @@ def _fit_operations(experiment: dict[str, Any], features: int) -> float:
 
 
 def _repeat_operations(experiment: dict[str, Any]) -> float:
-    """Operations of a repeat: its fits, and the search on a share of the rows and features."""
+    """Operations of a repeat: its fits, and the search on a share of the rows."""
     search, m = experiment["search"], experiment["features"]
     fit = _fit_operations(experiment, m)
     candidates = len(search["decoder"]) * (1 + len(search["encoder"]))
-    return fit * float(TABLE_FITS + candidates * search["share"] ** 2)
+    return fit * float(TABLE_FITS + candidates * search["share"])
 
 
 def _sweep_operations(experiment: dict[str, Any], axis: str) -> float:

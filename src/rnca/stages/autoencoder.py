@@ -78,8 +78,8 @@ class Experiment:
     ridge : float
         The authors': added to sums of squares of the decoder's features.
     search : dict
-        ``share`` of the training and tuning rows, and of the features, that candidates are
-        compared with; ``encoder`` and ``decoder``, the widths, and ``regs`` to choose from.
+        ``share`` of the training and tuning rows that candidates are compared on; ``encoder``
+        and ``decoder``, the widths, and ``regs`` to choose from.
     sweeps : dict
         Numbers of factors to try at m (``d``) and of features at d (``m``).
     shown : int
@@ -185,6 +185,11 @@ class Fit:
         self.decoder_seconds = perf_counter() - started
         return self
 
+    def choose_reg(self, tune: RowView) -> None:
+        """Take the regulariser of least error on tuning rows, from the passes already made."""
+        regs = self.experiment.search["regs"]
+        self.model = min(self.model.path(regs), key=lambda model: model.error(tune))
+
     def _gamma(self, rows: Any, width: float | None) -> tuple[float, float]:
         """Return gamma, and as a multiple of the median heuristic's."""
         median = median_gamma(rows, random_state=self.model.random_state)
@@ -279,6 +284,8 @@ def run_repeat(
     for method in (PCA, MEDIAN, AUTHORS, *chosen(experiment, pixels, repeat)):
         fit = Fit(experiment, method, repeat, experiment.components, experiment.features)
         fit.encoder(pixels.train).decoder(pixels.train)
+        if method.reg is not None:
+            fit.choose_reg(pixels.tune)
         records.append(fit.record(pixels, "table"))
         decoded = fit.model.inverse_transform(fit.model.transform(shown))
         pictures.append(picture_rows(data, pixels.test, index, decoded, method.name))
@@ -291,18 +298,17 @@ def run_repeat(
 
 
 def chosen(experiment: Experiment, pixels: Pixels, repeat: int) -> list[Method]:
-    """Choose widths and regularisers by the error on tuning rows.
+    """Choose widths by the error on tuning rows, each at its best regulariser.
 
-    Candidates are compared on a share of the rows with the same share of the features: as many
-    rows to a feature as in the fit that follows, at a fraction of its cost.
+    Candidates are compared on a share of the rows, with all features: fewer would favour smoother
+    kernels. More rows need less of a regulariser, so the fit that follows chooses its own.
     """
-    share = experiment.search["share"]
-    few = pixels.share(share)
-    features = max(int(experiment.features * share), 2 * experiment.components)
+    few = pixels.share(experiment.search["share"])
 
     def best(encoders: Iterable[Method]) -> Method:
         fits = (
-            Fit(experiment, method, repeat, experiment.components, features) for method in encoders
+            Fit(experiment, method, repeat, experiment.components, experiment.features)
+            for method in encoders
         )
         return min(
             (found for fit in fits for found in _candidates(fit, few)), key=lambda found: found[0]
