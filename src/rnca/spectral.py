@@ -1,4 +1,8 @@
-"""Leading eigenpairs and singular triplets by block Krylov iteration with a residual test."""
+"""Leading eigenpairs and singular triplets by block Krylov iteration with a residual test.
+
+The iteration calls numpy's linear algebra alone: scipy brings a BLAS of its own, and the threads
+of either spin for a while after each call, on the cores that the other needs.
+"""
 
 from collections.abc import Callable
 
@@ -154,7 +158,7 @@ def _restarted_lanczos(
         remainder = block.T @ product
         full = size + width > most
         if full or (step % _STEPS_BETWEEN_TESTS == 0 and size >= k + width):
-            theta, Y = scipy.linalg.eigh((T[:size, :size] + T[:size, :size].T) / 2)
+            theta, Y = np.linalg.eigh((T[:size, :size] + T[:size, :size].T) / 2)
             theta, Y = theta[::-1], Y[:, ::-1]
             residuals = np.linalg.norm(remainder @ Y[last, :k], axis=0)
             if (residuals <= _TOLERANCE * scales(theta[:k])).all():
@@ -189,10 +193,12 @@ def _orthonormal(block: Matrix) -> Matrix:
     """Orthonormal basis of a tall block, by Cholesky QR twice unless it is ill-conditioned."""
     Q = block
     for _ in range(2):
-        gram = Q.T @ Q
-        R, info = scipy.linalg.lapack.dpotrf(gram)
-        if info != 0 or R.diagonal().min() < _INDEPENDENT * R.diagonal().max():
-            Q, _ = scipy.linalg.qr(block, mode="economic")
-            break
-        Q = scipy.linalg.solve_triangular(R, Q.T, trans="T", check_finite=False).T
+        try:
+            L = np.linalg.cholesky(Q.T @ Q)
+        except np.linalg.LinAlgError:
+            L = np.zeros((1, 1))
+        if L.diagonal().min() <= _INDEPENDENT * L.diagonal().max():
+            return np.linalg.qr(block)[0]
+        # The second round mends what the inverse of a small matrix costs the first.
+        Q = Q @ np.linalg.inv(L).T
     return Q
