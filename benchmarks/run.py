@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from threadpoolctl import threadpool_info
-
 import memory
 import page
 import peers
@@ -20,6 +18,7 @@ import serving
 from data import Data, load
 from jobs import Job, run_all
 from large import LargeFile
+from rnca.workers import blas_threads
 from sizes import QUICK, Settings
 
 PARTS = ("roof", "peers", "scaling", "memory", "serving")
@@ -36,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     made_by = {
         "data": data.source,
         "quick": options.quick,
-        "threads": _blas_threads(),
+        "threads": blas_threads(),
         "load_before": os.getloadavg()[0],
         "settings": {**asdict(settings), "authors": settings.authors is not None},
     }
@@ -57,11 +56,6 @@ def _jobs(parts: Sequence[str], settings: Settings, data: Data, large: LargeFile
         "serving": lambda: serving.jobs(settings, data),
     }
     return [job for part in PARTS if part in parts for job in of_part[part]()]
-
-
-def _blas_threads() -> int:
-    pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-    return max(pools, default=1)
 
 
 def _settings(options: argparse.Namespace) -> Settings:

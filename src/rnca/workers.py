@@ -17,6 +17,12 @@ _limits: Any = None
 _threads = 1
 
 
+def blas_threads() -> int:
+    """Return as many threads as BLAS may use; 1 where no BLAS is seen."""
+    counts = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    return max(counts, default=1)
+
+
 @contextmanager
 def workers() -> Iterator[Run]:
     """As many threads as BLAS may use, with BLAS held to one thread in each.
@@ -27,10 +33,7 @@ def workers() -> Iterator[Run]:
     global _pools, _limits, _threads
     with _limit:
         if _pools == 0:
-            counts = [
-                pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"
-            ]
-            _threads = max(counts, default=1)
+            _threads = blas_threads()
             _limits = threadpool_limits(1, user_api="blas")
         _pools += 1
     try:

@@ -1,7 +1,5 @@
 """Stage autoencoder: reconstruction of unseen pictures, beside linear PCA (Section 5.4)."""
 
-import platform
-import resource
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -9,15 +7,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_info
 
 from rnca.autoencoder import RandomizedAutoencoder
 from rnca.datasets.prepared import Prepared
 from rnca.datasets.splits import fraction_split
 from rnca.datasets.views import RowView
 from rnca.features import median_gamma
+from rnca.provenance import peak_mb
 from rnca.seeding import derived_seed
 from rnca.stages.pictures import latent_map, no_pictures, picture_rows, shown_rows
+from rnca.workers import blas_threads
 
 # Rows that stand for all where no more are needed: for the median heuristic of the latent
 # factors, and for the errors on training and tuning rows.
@@ -222,8 +221,8 @@ class Fit:
             "encoder_seconds": self.encoder_seconds,
             "decoder_seconds": self.decoder_seconds,
             "encode_seconds": encode_seconds,
-            "threads": _threads(),
-            "peak_mb": _peak_mb(),
+            "threads": blas_threads(),
+            "peak_mb": peak_mb(),
         }
 
 
@@ -388,15 +387,3 @@ def _over_m(
 def _mean_square(view: RowView) -> float:
     pieces = (view[start : start + _SAMPLE] for start in range(0, len(view), _SAMPLE))
     return float(sum(np.square(piece).sum() for piece in pieces)) / (len(view) * view.shape[1])
-
-
-def _threads() -> int:
-    """As many as BLAS may use."""
-    blas = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-    return int(max(blas))
-
-
-def _peak_mb() -> float:
-    """Peak memory of this process so far, in millions of bytes."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak * (1 if platform.system() == "Darwin" else 1024) / 1e6
