@@ -68,7 +68,7 @@ def test_large_experiments_are_a_job_for_each_repeat_and_sweep():
 def test_how_it_is_cut_into_jobs_is_no_setting_of_a_fit():
     one, many = (planned(jobs=jobs).experiment(job("all")) for jobs in ("one", "many"))
     assert one == many
-    assert one["search"]["regs"] == [1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2]
+    assert one["search"]["regs"] == [10.0**exponent for exponent in range(-11, -2)]
 
 
 def test_memory_and_minutes_of_cifar_at_the_papers_size():
