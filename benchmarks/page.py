@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from figure import write_roofline
+from headline import headline
 from rnca.exponents import fitted_exponent
 from rnca.files import replacing
 
@@ -15,7 +16,7 @@ _MAPS = {"fourier": "Fourier", "nystroem": "Nyström"}
 
 
 def write(output: Path) -> None:
-    """Write ``README.md``, and the figure if there is a roof part, beside the CSVs."""
+    """Write ``README.md`` and ``headline.md``, and the roofline if measured, beside the CSVs."""
     found = {name: output / f"{name}.csv" for name in TABLES}
     frames = {
         name: pd.read_csv(path, dtype={"sizes": str})
@@ -32,6 +33,8 @@ def write(output: Path) -> None:
         write_roofline(frames["roof"], [output / f"roofline.{kind}" for kind in ("png", "svg")])
     with replacing(output / "README.md") as partial:
         partial.write_text("\n\n".join(sections) + "\n", encoding="utf-8")
+    with replacing(output / "headline.md") as partial:
+        partial.write_text(headline(frames), encoding="utf-8")
 
 
 def _record(csv: Path) -> dict[str, Any]:

@@ -70,6 +70,16 @@ def test_page_shows_every_part_that_was_measured_and_names_the_rest(results):
     assert (results / "roofline.svg").stat().st_size > 0
 
 
+def test_headline_has_a_line_for_each_part_but_the_peers(results):
+    rows = (results / "headline.md").read_text(encoding="utf-8").splitlines()[2:]
+    roof = pd.read_csv(results / "roof.csv").query("what == 'pass'")
+    for kind, share in zip(["Fourier", "Nyström"], roof["of_dgemm"], strict=True):
+        (line,) = (row for row in rows if row.startswith("| pass") and kind in row)
+        assert f"| {share:.0%} of BLAS's own matrix product |" in line
+    starts = ["pass", "pass", *["all models"] * 4, "peak memory", "`transform`", "`transform`"]
+    assert [row[2 : 2 + len(start)] for row, start in zip(rows, starts, strict=True)] == starts
+
+
 def test_large_file_is_removed(results):
     assert list(results.glob(".large-*")) == []
 
