@@ -38,7 +38,7 @@ class Settings:
     budget : float
         Seconds after which no further repeat of one measurement is begun.
     least : float
-        Seconds for which what is quick is repeated at least.
+        Seconds for which what is quick, and BLAS's own product, is repeated at least.
     authors : Path or None
         The authors' R code.
     """
@@ -59,7 +59,7 @@ class Settings:
     latencies: int = 5_000
     repeats: int = 3
     budget: float = 120.0
-    least: float = 0.5
+    least: float = 2.0
     authors: Path | None = None
 
     def up_to(self, most: int) -> "Settings":
