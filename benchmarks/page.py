@@ -93,8 +93,9 @@ def _roof(rows: pd.DataFrame) -> str:
         f"## The machine's roof\n\nn = {rows['n'].max():,}. The pass (features included) and the "
         "whole fit, counted as 4·n·m² flops, beside the product of two chunks of 2048 rows by "
         "BLAS, sustained for seconds before, between and after in the same process; its best "
-        "single try stands in brackets. The automatic fit takes float32 products where their effect on the correlations is certified below 1e-5 (the "
-        "bound stands in brackets); it may exceed dgemm.\n\n![roofline](roofline.png)\n\n"
+        "single try stands in brackets. The automatic fit takes float32 products "
+        "where their effect on the correlations is certified below 1e-5 (the bound stands "
+        "in brackets); it may exceed dgemm.\n\n![roofline](roofline.png)\n\n"
     )
     return text + _table(header, body)
 
