@@ -101,7 +101,9 @@ def copy(stage: Stage) -> Iterator[Path]:
     outputs = [Path(file) for file in stage.outputs()]
     shown = [file.with_suffix(suffix) for file in outputs for suffix in BESIDE]
     names = (f"{stage.name}/*", f"tables/{stage.name}_*")
-    numbers = [file for name in names for end in NUMBERS for file in run.glob(f"{name}{end}")]
+    found = [file for name in names for end in NUMBERS for file in run.glob(f"{name}{end}")]
+    # Pictures are other people's data: those that figures show suffice.
+    numbers = [file for file in found if ".pictures." not in file.name]
     for file in dict.fromkeys([*outputs, *shown, *sorted(numbers)]):
         if file.is_file():
             target = PUBLISHED / file.relative_to(run)

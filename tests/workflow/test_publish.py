@@ -29,6 +29,9 @@ def test_finished_run_is_published_with_its_provenance(finished):
     for name in ("tables/rcca.md", "tables/rcca.tex", "figures/rcca.png", "rcca/digits.sums.csv"):
         of_run = finished.file("results/test") / name
         assert (published / name).read_bytes() == of_run.read_bytes()
+    for place, pictures in ((finished.file("results/test"), True), (published, False)):
+        assert any(place.glob("autoencoder/*.errors.csv"))
+        assert any(place.glob("autoencoder/*.pictures.csv")) == pictures
     record = json.loads((published / "provenance.json").read_text(encoding="utf-8"))["rcca"]
     assert record["settings"]["digits"]["components"] == 3
     assert record["data"].keys() == {"digits", "synthetic-speech"}
