@@ -83,13 +83,13 @@ class Cluster:
         _wait("the node", lambda: command("sinfo", "--noheader", "--format=%T") == "idle")
 
     def start_controller(self) -> None:
-        """Start slurmctld; after `kill_controller` it takes up the jobs it had."""
+        """Start slurmctld; after `interrupt_controller` it takes up the jobs it had."""
         self._run("slurmctld", "-D", "-i")
         _wait("slurmctld", lambda: "is UP" in command("scontrol", "ping"))
 
-    def kill_controller(self) -> None:
-        """Kill slurmctld outright; jobs go on."""
-        self._end("slurmctld", psutil.Process.kill)
+    def interrupt_controller(self) -> None:
+        """End slurmctld as an administrator would: it saves what it knows of jobs; they go on."""
+        self._end("slurmctld", psutil.Process.terminate)
 
     def stop(self) -> None:
         """Cancel the jobs, end the daemons, remove the configuration."""

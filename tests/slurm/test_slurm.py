@@ -65,10 +65,12 @@ def test_cancelled_shard_is_made_by_the_next_run_alone(prepared, reference):
     assert prepared.shards() == []
 
 
-def test_run_goes_on_when_the_controller_was_killed_and_started_again(cluster, prepared, reference):
+def test_run_goes_on_when_the_controller_was_stopped_and_started_again(
+    cluster, prepared, reference
+):
     run = prepared.submit(f"{prepared.FIT}.sums.csv")
     wait_for(running_shards, run)
-    cluster.kill_controller()
+    cluster.interrupt_controller()
     with pytest.raises(Exception, match="squeue"):
         jobs()
     cluster.start_controller()
