@@ -60,7 +60,7 @@ def mirror(tmp_path):
 
 
 def test_killed_run_continues_to_the_same_numbers(project, finished):
-    command = ["workflow/launch.py", "--configfile", "config/test.yaml"]
+    command = ["workflow/launch.py", "rcca", "--configfile=config/test.yaml"]
     launcher = project.start(*command)
     deadline = time.monotonic() + 600
     while not list(project.directory.glob("results/test/rcca/*/*.sums.csv")):
@@ -70,7 +70,6 @@ def test_killed_run_continues_to_the_same_numbers(project, finished):
     snakemake.kill()
     launcher.kill()
     launcher.communicate()
-    assert not project.file("results/test/summary.txt").exists()
 
     code, screen = project.launch(*command[1:])
     assert code == 0, screen
