@@ -75,7 +75,8 @@ def peak_bytes(phase: str, m: int) -> float:
     """Foresee the peak memory of a phase beyond the libraries' own."""
     if phase in ("pass", "write"):  # three moments; features of both views in two chunks
         return 24.0 * m**2 + 2 * 2 * 8 * CHUNK * m
-    return 32.0 * m**2  # three moments, and one array of a file or D
+    # Three moments, and one array of a file or D; blocks of the factorisation, as measured.
+    return 32.0 * m**2 + 5 * 8 * 512 * m
 
 
 def rate_table(model: Model) -> str:
