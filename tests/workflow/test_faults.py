@@ -136,7 +136,7 @@ def test_dataset_that_cannot_be_had_costs_nothing_else_and_is_tried_again(projec
     write_settings(project, **settings, checksums=checksums)
     code, screen = project.launch("--configfile", "mine.yaml", RNCA_MIRROR=directory)
     assert code == 0, screen
-    assert "nothing; all was run" in screen
+    assert "All that these settings ask for was run." in screen
     assert screen.count("| RCCA, Fourier | 8 |") == 2
     assert project.planned("--configfile", "mine.yaml") == {}
 

@@ -68,7 +68,7 @@ def test_run_leaves_tables_figures_report_and_says_so(finished):
     ):
         assert (results / name).stat().st_size > 0
     assert (results / "tables/rcca.md").read_text(encoding="utf-8") in finished.screen
-    assert "Not run:\n  nothing; all was run" in finished.screen
+    assert "All that these settings ask for was run.\n" in finished.screen
     assert finished.screen.endswith("Report: results/test/report.html\n")
     assert (results / "tables/rcca.meta.json").is_file()
 

@@ -12,12 +12,12 @@ from rnca.reporting.outcomes import read_outcomes
 with job(snakemake):
     lines = [Path(table).read_text(encoding="utf-8") for table in snakemake.input.tables]
     claims = Path(snakemake.input.claims).read_text(encoding="utf-8")
-    lines += [f"Claims of the paper, {claims.splitlines()[0]}", "Not run:"]
+    lines.append(f"Claims of the paper, {claims.splitlines()[0]}")
     not_run = []
     for file, title in snakemake.params.outcomes.items():
         _, reasons = read_outcomes([file], [])
         not_run += [f"  {title}: {reason}" for reason in reasons.values()]
-    lines += not_run or ["  nothing; all was run"]
+    lines += ["Not run:", *not_run] if not_run else ["All that these settings ask for was run."]
     for leaks in snakemake.input.get("leaks", []):
         if telling := leak_lines(read_csv(leaks), snakemake.params.titles):
             lines += ["Leaks:", *(f"  {line}" for line in telling)]
