@@ -1,5 +1,6 @@
 """What every stage of a run has in common."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -8,7 +9,7 @@ from plan.data import PREPARED
 Arrays = Mapping[str, Collection[str]]
 
 
-class Stage:
+class Stage(ABC):
     """The files of one stage and the settings of its jobs.
 
     A subclass sets ``title``, what the report calls the stage.
@@ -41,9 +42,9 @@ class Stage:
         """The datasets its jobs read."""
         return []
 
+    @abstractmethod
     def outputs(self) -> list[str]:
         """List what the stage leaves for the reader; empty if the run leaves it out."""
-        raise NotImplementedError
 
     def tables(self) -> list[str]:
         """List its tables to show on the screen at the end of a run, a few lines each."""
@@ -57,9 +58,9 @@ class Stage:
         """Return the memory that its largest job may take, in millions of bytes."""
         return 0
 
+    @abstractmethod
     def minutes_here(self, dataset: str, cores: int) -> float:
         """Foresee the minutes that its jobs on a dataset take at least."""
-        raise NotImplementedError
 
     @classmethod
     def inconsistencies(cls, settings: dict[str, Any], arrays: Arrays) -> Iterator[str]:

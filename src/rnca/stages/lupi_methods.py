@@ -1,5 +1,6 @@
 """Methods of the lupi stage: the features that each trains a linear SVM on."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -77,7 +78,7 @@ class Judged(NamedTuple):
         return 100.0 * float(np.mean(np.where(decision > 0, 1, -1) == self.rows.signs))
 
 
-class Candidate:
+class Candidate(ABC):
     """One setting of a method, all but the cost: the features, and the SVM trained on them.
 
     Parameters
@@ -92,16 +93,16 @@ class Candidate:
     ) -> None:
         self.training, self.m, self.reg, self.gamma = training, m, reg, gamma
 
+    @abstractmethod
     def gram(self, fold: int) -> Matrix:
         """Return the Gram matrix of all training rows by a fit without those a fold holds out.
 
         Fold −1 holds out none.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def rule(self, coef: Matrix, intercept: float) -> Rule:
         """Turn an SVM on the features of a fit to all training rows into a rule."""
-        raise NotImplementedError
 
     def path(self, K: Matrix, rows: Index, costs: Sequence[float]) -> Path:
         """Fit the SVM to training rows with the given Gram matrix."""
