@@ -1,17 +1,25 @@
 """Leading eigenpairs and singular triplets by block Krylov iteration with a residual test.
 
-The iteration calls numpy's linear algebra alone: scipy brings a BLAS of its own, and the threads
-of either spin for a while after each call, on the cores that the other needs.
+A product with a few vectors is bound by reading the matrix: so blocks of its rows, which stay in
+the cache for both factors of DᵀD, go to threads that each call BLAS on their own. The cut does not
+depend on their number, and neither does any bit of what the iteration finds.
+
+It calls numpy's linear algebra alone: scipy brings a BLAS of its own, and the threads of either
+spin for a while after each call, on the cores that the other needs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial, reduce
 
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
+from rnca.workers import Run, workers
+
 Matrix = npt.NDArray[np.float64]
 Product = Callable[[Matrix], Matrix]
+RowwiseProduct = Callable[[Run, Matrix], Matrix]
 Scales = Callable[[Matrix], Matrix]
 """From Ritz values to what their residuals are judged by."""
 
@@ -20,8 +28,9 @@ _DENSE_ORDER = 1500
 # A full SVD is best for small matrices, or if more than this fraction of it is wanted.
 _FULL_ORDER = 400
 _FULL_FRACTION = 0.2
-# Columns multiplied at once: products bound by arithmetic, not by reading the matrix.
-_WIDTH = 32
+# Columns multiplied at once: more would cost arithmetic, fewer more readings of the matrix.
+_WIDTH = 16
+_ROWS = 256
 _STEPS_BETWEEN_TESTS = 4
 # Of residuals, relative to the largest eigenvalue: an eigenvalue lies within its residual.
 _TOLERANCE = 1e-9
@@ -47,9 +56,11 @@ def leading_eigh(A: Matrix, k: int) -> tuple[Matrix, Matrix]:
     vectors : ndarray of shape (m, k)
     """
     scale = _largest_entry(A)
-    values, vectors = _leading(
-        lambda V: A @ V / scale, lambda: A / scale, len(A), k, lambda values: values[:1]
-    )
+
+    def times(run: Run, V: Matrix) -> Matrix:
+        return np.hstack(list(_by_rows(run, A, lambda rows: V.T @ rows.T))).T / scale
+
+    values, vectors = _leading(times, lambda: A / scale, len(A), k, lambda values: values[:1])
     return values * scale, vectors
 
 
@@ -75,8 +86,14 @@ def leading_svd(D: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
         U, values, Vt = scipy.linalg.svd(D, full_matrices=False)
         return U[:, :k].copy(), values[:k].copy(), Vt[:k].T.copy()
     scale = _largest_entry(D)
+
+    def times(run: Run, V: Matrix) -> Matrix:
+        parts = _by_rows(run, D, lambda rows: (V.T @ rows.T / scale) @ rows)
+        total: Matrix = reduce(np.add, parts)
+        return total.T / scale
+
     _, V = _leading(
-        lambda V: D.T @ (D @ V / scale) / scale,
+        times,
         lambda: (D.T / scale) @ (D / scale),
         order,
         k,
@@ -99,12 +116,19 @@ def _largest_entry(A: Matrix) -> float:
     return float(max(A.max(), -A.min())) or 1.0
 
 
+def _by_rows(run: Run, A: Matrix, task: Callable[[Matrix], Matrix]) -> Iterator[Matrix]:
+    """Yield what a task makes of each block of rows, in their order."""
+    blocks = [A[low : low + _ROWS] for low in range(0, len(A), _ROWS)]
+    return (future.result() for future in run([partial(task, rows) for rows in blocks]))
+
+
 def _leading(
-    apply: Product, matrix: Callable[[], Matrix], order: int, k: int, scales: Scales
+    apply: RowwiseProduct, matrix: Callable[[], Matrix], order: int, k: int, scales: Scales
 ) -> tuple[Matrix, Matrix]:
     """Leading eigenpairs of a symmetric matrix given by its products and, if need be, itself."""
     if order > _DENSE_ORDER and k <= _FULL_FRACTION * order:
-        found = _block_krylov(apply, order, k, scales)
+        with workers() as run:
+            found = _block_krylov(partial(apply, run), order, k, scales)
         if found is not None:
             return found
     values, vectors = scipy.linalg.eigh(matrix(), subset_by_index=(order - k, order - 1))
