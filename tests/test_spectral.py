@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import scipy.linalg
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from threadpoolctl import threadpool_limits
 
 from rnca import spectral
 from rnca.spectral import leading_eigh, leading_svd
@@ -120,6 +121,18 @@ def test_the_answer_is_the_same_every_time():
     D = np.random.default_rng(0).standard_normal((500, 500))
     for first, second in zip(leading_svd(D, 10), leading_svd(D, 10), strict=True):
         np.testing.assert_array_equal(first, second)
+
+
+def test_threads_change_no_bit_of_an_iteration(krylov_calls):
+    A = np.diag(0.97 ** np.arange(ORDER)) + 1e-3
+    found = []
+    for threads in (1, 2, 3):
+        with threadpool_limits(threads, user_api="blas"):
+            found.append(leading_eigh(A, K))
+    assert len(krylov_calls) == 3
+    for values, vectors in found[1:]:
+        assert_array_equal(values, found[0][0])
+        assert_array_equal(vectors, found[0][1])
 
 
 def test_input_is_not_changed():
