@@ -123,7 +123,7 @@ take_turn "$python"
 ! ready || exit 0
 
 if ! locked; then
-    printf 'Setting up .venv with Python %s (once, about a minute) … ' "$(identify "$python" | cut -d' ' -f1)" >&2
+    printf 'Setting up .venv with Python %s (once, one to four minutes) … ' "$(identify "$python" | cut -d' ' -f1)" >&2
     rm -f .venv/*.stamp # first: removing the rest takes a while and may be interrupted
     rm -rf .venv
     mkdir .venv

@@ -86,8 +86,8 @@ def describe_dataset(name: str, plan: Plan) -> str:
         if entry.source is not None:
             size = entry.source.size
             room = f"{f'{size / 1e6:.0f} MB' if size else 'unknown size'} fetched, {room}"
-    if Path(PREPARED, name).is_dir():
-        found = "prepared already"
+        if Path(PREPARED, name).is_dir():
+            found = "prepared already"
     return f"{found}; {room}; {describe_time(name, plan)}"
 
 

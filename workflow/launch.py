@@ -43,6 +43,9 @@ def main() -> int:
     """Run Snakemake with the arguments of the command line and return its exit code."""
     options, others = parse(sys.argv[1:])
     directory = Path(options.directory or ".").resolve()
+    for file in options.configfile:
+        if not Path(file).is_file():
+            sys.exit(f"--configfile {file}: there is no such file under {Path.cwd()}")
     with take(directory) as record:
         clean_up_after(read(record), directory)
         refuse_foreign_lock(directory)

@@ -24,7 +24,7 @@ LAUNCHER = Path(__file__).with_name("launch.py")
 def main() -> int:
     """Say what has to be done, then let the launcher do it."""
     parser = argparse.ArgumentParser(description="Make one table or figure of a run.")
-    parser.add_argument("name", help="of a table or figure, say rcca")
+    parser.add_argument("name", nargs="?", default="", help="of a table or figure, say rcca")
     parser.add_argument("--configfile", type=Path, default=Path("config", "paper.yaml"))
     options, others = parser.parse_known_args()
     try:
@@ -42,7 +42,7 @@ def main() -> int:
         names = {
             Path(file).stem for stage in plan.stages.values() for file in report.exhibits(stage)
         }
-        print(f"{options.name!r}: no table or figure of {options.configfile}; there are:")
+        print(f"NAME={options.name}: no table or figure of {options.configfile}; there are:")
         print(*(f"  {name}" for name in sorted(names)), sep="\n")
         return 1
     files = [file for _, file in wanted]

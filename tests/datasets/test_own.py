@@ -101,7 +101,7 @@ BAD = {
         "array 's' is not one of",
     ),
     "npz as npy": ({**NPY, "y": "both.npz"}, "use kind npz"),
-    "csv as npy": ({**NPY, "y": "y.csv"}, "not a plain .npy array"),
+    "csv as npy": ({**NPY, "y": "y.csv"}, r"not a plain .npy array; .* are of one\)"),
     "csv as npz": ({**ENTRIES["npz"], "x": "x.csv"}, "not a plain .npz file"),
     "csv as mat": ({**ENTRIES["mat"], "x": "x.csv"}, "not a MATLAB file"),
 }
@@ -126,6 +126,22 @@ BAD_FILES = {
     "ragged csv": (lambda: _write("y.csv", "1,2\n1,2,3\n"), ENTRIES["csv"], "not a comma-sep"),
     "hole in csv": (lambda: _write("y.csv", "1,2\n" * 5 + "1,\n"), ENTRIES["csv"], "nan at row 5"),
     "empty csv": (lambda: _write("y.csv", ""), ENTRIES["csv"], "not a comma-separated table"),
+    "semicolons and decimal commas": (
+        lambda: _write("y.csv", "id;v\n" + "1;2,5\n" * 6),
+        ENTRIES["csv"],
+        r"1 field\(s\) in the first line, 2 in the second.*decimals with points",
+    ),
+    "semicolons": (
+        lambda: _write("y.csv", "id;v\n" + "1;2.5\n" * 6),
+        ENTRIES["csv"],
+        "separated by ';'",
+    ),
+    "tabs": (lambda: _write("y.csv", "1\t2.5\n" * 6), ENTRIES["csv"], r"separated by '\\t'"),
+    "names of rows": (
+        lambda: _write("y.csv", "a,b\n" + "r1,1,2\n" * 6),
+        ENTRIES["csv"],
+        r"2 field\(s\) in the first line, 3 in the second.*drop names of rows",
+    ),
     "split": (
         lambda: _write("part.csv", "p\n" + "dev\n" * 6),
         ENTRIES["csv"],

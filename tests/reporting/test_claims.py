@@ -174,8 +174,21 @@ def test_ledger_says_stand_in_in_every_line(tmp_path):
     judgement = judged(tmp_path, frame, at_least=0)
     write_claims(tmp_path / "claims.md", [judgement], ["digits"])
     text = (tmp_path / "claims.md").read_text("utf-8")
-    assert text.startswith("1 claims: 1 reproduced, 0 partly, 0 not reproduced, 0 not run.")
+    assert text.startswith("1 claims (on stand-ins for the paper's data): 1 reproduced, 0 partly, ")
     assert "- it on digits (a stand-in): 1; asked for is at least 0: holds (`a.csv`)" in text
+
+
+def test_ledger_counts_without_ado_what_rests_on_the_papers_data(tmp_path):
+    judgement = judged(tmp_path, pd.DataFrame({"dataset": ["mnist"], "v": [1.0]}), at_least=0)
+    write_claims(tmp_path / "claims.md", [judgement], ["digits"])
+    text = (tmp_path / "claims.md").read_text("utf-8")
+    assert text.startswith("1 claims: 1 reproduced, 0 partly, 0 not reproduced, 0 not run.")
+
+
+def test_ledger_of_a_run_that_no_claim_is_about_says_so(tmp_path):
+    write_claims(tmp_path / "claims.md", judge([claim(at_least=0)], tmp_path), [])
+    text = (tmp_path / "claims.md").read_text("utf-8")
+    assert text.startswith("None of the paper's 1 claims is about what these settings run.")
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_failed_job_shows_cause_log_and_command(project):
     write_settings(project, datasets={"mine": entry}, rcca=rcca)
     code, screen = project.launch("--configfile", "mine.yaml")
     assert code == 1
-    cause = "prepare failed: DataError: dataset 'mine', array 'x': nan at row 7, column [2]"
+    cause = "prepare failed: DataError: dataset 'mine', array 'x': nan at row 7, column 2"
     assert cause in screen
     log = project.file(re.search(r"log: +(\S+)", screen)[1])
     assert "Traceback" in log.read_text(encoding="utf-8")

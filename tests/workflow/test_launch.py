@@ -258,6 +258,13 @@ def test_holder_that_cannot_be_seen_is_told_of_in_a_sentence():
     assert launch.describe_holder(ended).startswith("its processes are just ending")
 
 
+def test_config_file_that_is_not_there_is_named_in_a_line(toy):
+    code, out, err = toy.launch_to_end("--configfile", "config/confg.yaml")
+    assert code == 1
+    assert "--configfile config/confg.yaml: there is no such file under" in out + err
+    assert "Traceback" not in out + err
+
+
 def test_dry_run_prints_no_summary(toy):
     code, out, _ = toy.launch_to_end("-np")
     assert code == 0

@@ -18,17 +18,18 @@ with job(snakemake):
         )
         for part in params.sections
     ]
-    theory = Path(snakemake.input.theory).read_text(encoding="utf-8")
+    judgements = judge(read_claims(snakemake.input.claims), Path(snakemake.output[0]).parent)
+    if not any(judgement.findings for judgement in judgements):
+        judgements = []  # a run on the user's own data
+    else:
+        theory = Path(snakemake.input.theory).read_text(encoding="utf-8")
+        sections.append(Section("theory", "Theory", text=theory))
     data = Exhibit(Path(snakemake.input.data), params.data_caption)
     write_page(
         snakemake.output[0],
         run=snakemake.config["run"],
-        sections=[
-            *sections,
-            Section("theory", "Theory", text=theory),
-            Section("data", "Data", [data]),
-        ],
-        judgements=judge(read_claims(snakemake.input.claims), Path(snakemake.output[0]).parent),
+        sections=[*sections, Section("data", "Data", [data])],
+        judgements=judgements,
         standing_in=params.standing_in,
         made_by={"settings": snakemake.config, "environment": environment()},
     )

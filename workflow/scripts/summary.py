@@ -12,7 +12,7 @@ from rnca.reporting.outcomes import read_outcomes
 with job(snakemake):
     lines = [Path(table).read_text(encoding="utf-8") for table in snakemake.input.tables]
     claims = Path(snakemake.input.claims).read_text(encoding="utf-8")
-    lines.append(f"Claims of the paper, {claims.splitlines()[0]}")
+    lines.append(f"The paper: {claims.splitlines()[0]}")
     not_run = []
     for file, title in snakemake.params.outcomes.items():
         _, reasons = read_outcomes([file], [])

@@ -78,8 +78,10 @@ def _check(options: argparse.Namespace) -> None:
             array = getattr(options, f"{key}_array")
             entry[key] = {"file": file, "array": array} if array else file
     content = own.read(options.name, entry)
-    shapes = {name: array.shape for name, array in content.arrays.items()}
-    print(f"# valid: {shapes}\n" + yaml.safe_dump({options.name: entry}, sort_keys=False), end="")
+    shapes = [
+        f"{name} {' × '.join(map(str, array.shape))}" for name, array in content.arrays.items()
+    ]
+    print(f"# valid: {', '.join(shapes)}\n" + yaml.safe_dump({options.name: entry}, sort_keys=False), end="")
 
 
 def _kind(file: str) -> str:
@@ -127,10 +129,10 @@ def _parser() -> argparse.ArgumentParser:
 def _add_check(check: argparse.ArgumentParser) -> None:
     check.add_argument("x", metavar="X-FILE")
     check.add_argument("y", metavar="Y-FILE")
-    check.add_argument("--name", default="mydata")
+    check.add_argument("--name", default="mydata", help="of the dataset (default: mydata)")
     check.add_argument("--kind", choices=own.KINDS, help="default: by the ending of X-FILE")
-    for key in ("split", "groups"):
-        check.add_argument(f"--{key}", metavar="FILE")
+    check.add_argument("--split", metavar="FILE", help="0/1/2 or train/tune/test for each row")
+    check.add_argument("--groups", metavar="FILE", help="rows of one group stay in one part")
     for key in ("x", "y", "split", "groups"):
         check.add_argument(f"--{key}-array", metavar="NAME", help="where a file holds several")
     check.set_defaults(run=_check)

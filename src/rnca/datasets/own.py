@@ -120,9 +120,12 @@ def _read_array(kind: str, file: Path, array: str | None) -> NDArray[Any]:
 def _read_npy(file: Path) -> NDArray[Any]:
     try:
         loaded: NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
-    # numpy raises almost anything on a broken file.
+    # numpy raises almost anything on a broken file, and advises to unpickle what is none of its.
     except Exception as error:
-        raise DataError(f"{file}: not a plain .npy array ({error})") from error
+        raise DataError(
+            f"{file}: not a plain .npy array; it is cut short, holds objects, or is of another "
+            "kind (all files of a dataset are of one)"
+        ) from error
     if not isinstance(loaded, np.ndarray):
         raise DataError(f"{file}: holds several arrays; use kind npz")
     return loaded
@@ -149,7 +152,10 @@ def _read_csv(file: Path) -> NDArray[Any]:
 
     try:
         with file.open(encoding="utf-8", newline="") as stream:
-            first = next(csv.reader(stream), [])
+            rows = csv.reader(stream)
+            first = next(rows, [])
+            second = next(rows, first)
+        _check_commas(file, first, second)
         frame = pd.read_csv(file, header=None if all(map(_is_number, first)) else 0)
     except (ValueError, OSError, csv.Error) as error:
         raise DataError(f"{file}: not a comma-separated table ({error})") from error
@@ -157,6 +163,22 @@ def _read_csv(file: Path) -> NDArray[Any]:
     if text and frame.shape[1] > 1:
         raise DataError(f"{file}: column {text[0]!r} is not numeric; drop or encode it")
     return frame.to_numpy()
+
+
+def _check_commas(file: Path, first: list[str], second: list[str]) -> None:
+    """Refuse what pandas would read without a word: decimal commas, names of rows."""
+    if len(first) != len(second):
+        raise DataError(
+            f"{file}: {len(first)} field(s) in the first line, {len(second)} in the second. "
+            "Separate fields by commas, write decimals with points, give every column a name or "
+            "none, and drop names of rows"
+        )
+    for separator in ";\t":
+        if len(first) == 1 and separator in first[0]:
+            raise DataError(
+                f"{file}: fields are separated by {separator!r}; separate them by commas, and "
+                "write decimals with points"
+            )
 
 
 def _is_number(field: str) -> bool:

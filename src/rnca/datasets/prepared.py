@@ -261,8 +261,9 @@ def _check_finite(where: str, array: NDArray[Any]) -> None:
         bad = np.argwhere(~np.isfinite(block))
         if len(bad):
             row, *rest = bad[0].tolist()
+            place = f"row {start + row}" + "".join(f", column {index}" for index in rest)
             raise DataError(
-                f"{where}: {block[tuple(bad[0])]} at row {start + row}, column {rest}; "
+                f"{where}: {block[tuple(bad[0])]} at {place}, counted from 0; "
                 "drop or fill such rows first"
             )
 

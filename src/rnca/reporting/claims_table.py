@@ -16,6 +16,17 @@ def counts(judgements: Sequence[Judgement]) -> str:
     return ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS)
 
 
+def _headline(judgements: Sequence[Judgement], standing_in: Collection[str]) -> str:
+    """Count the verdicts, and say if they are not about the paper's data."""
+    if not any(judgement.findings for judgement in judgements):
+        return f"None of the paper's {len(judgements)} claims is about what these settings run."
+    used = {
+        name for each in judgements for found in each.findings for name in found.data.split(", ")
+    }
+    stand_ins = "" if used.isdisjoint(standing_in) else " (on stand-ins for the paper's data)"
+    return f"{len(judgements)} claims{stand_ins}: {counts(judgements)}."
+
+
 def write_claims(
     path: str | PathLike[str], judgements: Sequence[Judgement], standing_in: Collection[str]
 ) -> None:
@@ -28,7 +39,7 @@ def write_claims(
     standing_in : collection of str
         Datasets that stand in for the paper's; every line that rests on one says so.
     """
-    lines = [f"{len(judgements)} claims: {counts(judgements)}.", ""]
+    lines = [_headline(judgements, standing_in), ""]
     for judgement in judgements:
         claim = judgement.claim
         lines += [

@@ -78,7 +78,7 @@ def write_page(
         Name of the run.
     sections : sequence of Section
     judgements : sequence of Judgement
-        The claims ledger.
+        The claims ledger; none if the run is not about the paper.
     standing_in : collection of str
         Datasets of the run that stand in for the paper's.
     made_by : mapping
