@@ -131,6 +131,14 @@ def test_score_is_the_sum_of_absolute_test_correlations(halves):
     assert model.score(X[1000:], Y[1000:]) == pytest.approx(np.abs(expected).sum(), abs=1e-11)
 
 
+@pytest.mark.parametrize("reg", [1e-8, (0.1, 1e-8), (1e-8, 0.1), (0.1, 0.3)])
+def test_training_correlations_are_those_of_the_training_rows(halves, kind, reg):
+    model = rcca(kind, reg=reg).fit(*halves)
+    seen = np.abs(model.component_correlations(*halves))
+    assert_allclose(model.training_correlations_, seen, rtol=1e-7)
+    assert model.training_correlations_[0] >= model.correlations_[0]
+
+
 def test_constant_variables_have_correlation_zero(halves):
     X, Y = halves
     model = rcca(m=60).fit(X, Y)
@@ -215,6 +223,12 @@ def test_path_equals_separate_fits(halves, kind, dtype):
             assert_allclose(
                 member.score(*halves), separate.score(*halves), atol=tolerance(kind, dtype)
             )
+
+
+def test_a_path_of_float64_products_leads_to_less_regularisation_too(halves):
+    (model,) = rcca(reg=1e-2, accumulation="float64").fit(*halves).path([80], [1e-6])
+    assert_same_answer(model, rcca(reg=1e-6).fit(*halves), 1e-9)
+    assert (model.accumulation_, model.accumulation_error_) == ("float64", 0.0)
 
 
 def test_path_over_columns_of_linear_features(halves):

@@ -81,7 +81,10 @@ def _check(options: argparse.Namespace) -> None:
     shapes = [
         f"{name} {' × '.join(map(str, array.shape))}" for name, array in content.arrays.items()
     ]
-    print(f"# valid: {', '.join(shapes)}\n" + yaml.safe_dump({options.name: entry}, sort_keys=False), end="")
+    print(
+        f"# valid: {', '.join(shapes)}\n" + yaml.safe_dump({options.name: entry}, sort_keys=False),
+        end="",
+    )
 
 
 def _kind(file: str) -> str:
