@@ -275,6 +275,8 @@ def test_a_file_of_another_kind_is_refused(tmp_path, what):
     [
         ("header", np.array([99, 500, 4, 3]), "format 99, this version reads"),
         ("header", np.array([1, 500, 5, 3]), r"xx is float64\(4, 4\), not float64\(5, 5\)"),
+        ("header", np.array([1, 500, 30, 0]), "m_x = 30 and m_y = 0 in a file of"),
+        ("header", np.array([1, 500, 1, 30]), "m_x = 1 and m_y = 30 in a file of"),
         ("xx", np.zeros((4, 4), np.float32), "xx is float32"),
         ("sum_y", np.zeros(2), "sum_y"),
     ],
@@ -285,6 +287,16 @@ def test_a_file_of_other_shapes_or_format_is_refused(saved, name, array, words):
     np.savez(saved, **arrays)
     with pytest.raises(ValueError, match=words):
         Moments.load(saved)
+
+
+def test_sizes_of_targets_too_large_for_their_file_are_refused(z, tmp_path):
+    path = tmp_path / "moments.npz"
+    Moments(4, 3, targets=True).update(*z).save(path)
+    with np.load(path) as stored:
+        arrays = {**stored, "header": np.array([1, 500, 30, 30])}
+    np.savez(path, **arrays)
+    with pytest.raises(ValueError, match="m_x = 30 and m_y = 30 in a file of"):
+        Moments.load(path)
 
 
 def test_a_missing_file_is_reported_as_missing(tmp_path):
