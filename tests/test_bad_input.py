@@ -69,6 +69,7 @@ def test_non_finite_entries_in_two_views(kind, dtype, value, name):
     refused(lambda: model.fit(spoiled(x, value), y), f"X contains {name} at row 41, column 2")
     refused(lambda: model.fit(x, spoiled(y, value)), f"Y contains {name} at row 41, column 2")
     model.fit(x, y)
+    refused(lambda: model.transform(spoiled(x, value), y), f"X contains {name} at row 41")
     refused(lambda: model.transform(x, spoiled(y, value)), f"Y contains {name} at row 41")
     refused(lambda: model.score(spoiled(x, value), y), f"X contains {name} at row 41")
     stream = [(x[:30], y[:30]), (x[30:], spoiled(y, value)[30:])]

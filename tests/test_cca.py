@@ -13,6 +13,7 @@ from sklearn.cross_decomposition import CCA
 
 import oracles
 from rnca import RCCA, FourierFeatures, Moments, NystroemFeatures, kernel_cca, median_gamma
+from rnca.cca import paired_correlations
 from rnca.rows import shard_bounds
 from rnca.whitening import Whitened
 
@@ -137,6 +138,17 @@ def test_training_correlations_are_those_of_the_training_rows(halves, kind, reg)
     seen = np.abs(model.component_correlations(*halves))
     assert_allclose(model.training_correlations_, seen, rtol=1e-7)
     assert model.training_correlations_[0] >= model.correlations_[0]
+
+
+def test_paired_correlations_are_numpys_whatever_the_scales():
+    rng = np.random.default_rng(0)
+    shared = rng.standard_normal((200, 3))
+    x, y = (scale * (shared + rng.standard_normal((200, 3))) + 1 for scale in (1e-3, 50.0))
+    expected = [np.corrcoef(x[:, j], y[:, j])[0, 1] for j in range(3)]
+    assert_allclose(paired_correlations(Moments(3, 3).update(x, y)), expected, rtol=1e-12)
+    x[:, 0], y[:, 2] = 7.0, 7.0
+    found = paired_correlations(Moments(3, 3).update(x, y))
+    assert_allclose(found, [0.0, expected[1], 0.0], rtol=1e-12)
 
 
 def test_constant_variables_have_correlation_zero(halves):
