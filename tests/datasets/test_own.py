@@ -123,7 +123,7 @@ BAD_FILES = {
     "NaN": (lambda: np.save("y.npy", Y * np.nan), NPY, "nan at row 0"),
     "one dimension": (lambda: np.save("y.npy", Y[:, 0]), NPY, "1 dimensions, expected 2"),
     "text in csv": (lambda: _write("y.csv", "1,a\n" * 6), ENTRIES["csv"], "'a' is not numeric"),
-    "ragged csv": (lambda: _write("y.csv", "1,2\n1,2,3\n"), ENTRIES["csv"], "not a comma-sep"),
+    "ragged csv": (lambda: _write("y.csv", "1,2\n1,2\n1,2,3\n"), ENTRIES["csv"], "not a comma-sep"),
     "hole in csv": (lambda: _write("y.csv", "1,2\n" * 5 + "1,\n"), ENTRIES["csv"], "nan at row 5"),
     "empty csv": (lambda: _write("y.csv", ""), ENTRIES["csv"], "not a comma-separated table"),
     "semicolons and decimal commas": (
@@ -149,6 +149,11 @@ BAD_FILES = {
     ),
     "one row": (lambda: [np.save(f, X[:1]) for f in ("x.npy", "y.npy")], NPY, "one row only"),
 }
+
+
+def test_blank_lines_of_a_csv_are_no_rows():
+    _write("y.csv", "u,v\n\n" + "1,2\n" * 6)
+    assert read("mine", ENTRIES["csv"]).arrays["y"].shape == (6, 2)
 
 
 def _cut(name):

@@ -4,13 +4,13 @@ from rnca.reporting.claims import judge
 from rnca.reporting.page import Section, write_page
 
 
-def written(path, judgements):
+def written(path, judgements, standing_in=()):
     write_page(
         path,
         run="mine",
         sections=[Section("rcca", "Correlations")],
         judgements=judgements,
-        standing_in=["digits"],
+        standing_in=standing_in,
         made_by={},
     )
     return path.read_text(encoding="utf-8")
@@ -18,7 +18,7 @@ def written(path, judgements):
 
 def test_report_of_the_users_own_data_is_not_about_the_paper(tmp_path):
     text = written(tmp_path / "report.html", [])
-    assert "Run <code>mine</code>. None of the paper's claims is about it." in text
+    assert "Run <code>mine</code>. Nothing that the paper's claims rest on was run." in text
     assert "#rcca" in text
     for absent in ("#claims", "#summary", "computed again", "stand in for the paper's"):
         assert absent not in text
@@ -28,6 +28,6 @@ def test_report_of_the_paper_opens_with_its_claims(tmp_path):
     rule = {"about": "it", "csv": "a.csv", "value": "v", "at_least": 0}
     (tmp_path / "a.csv").write_text("dataset,v\ndigits,1\n", encoding="utf-8")
     claim = {"id": "c", "claim": "C", "place": "P", "published": "X", "rules": [rule]}
-    text = written(tmp_path / "report.html", judge([claim], tmp_path))
+    text = written(tmp_path / "report.html", judge([claim], tmp_path), ["digits"])
     for present in ("#claims", "#summary", "computed again", "stand in for the paper's (digits)"):
         assert present in text

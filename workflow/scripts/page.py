@@ -20,7 +20,7 @@ with job(snakemake):
     ]
     judgements = judge(read_claims(snakemake.input.claims), Path(snakemake.output[0]).parent)
     if not any(judgement.findings for judgement in judgements):
-        judgements = []  # a run on the user's own data
+        judgements = []  # as in a run on the user's own data
     else:
         theory = Path(snakemake.input.theory).read_text(encoding="utf-8")
         sections.append(Section("theory", "Theory", text=theory))

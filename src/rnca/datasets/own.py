@@ -152,11 +152,13 @@ def _read_csv(file: Path) -> NDArray[Any]:
 
     try:
         with file.open(encoding="utf-8", newline="") as stream:
-            rows = csv.reader(stream)
+            rows = filter(None, csv.reader(stream))  # without blank lines, as pandas reads
             first = next(rows, [])
             second = next(rows, first)
         _check_commas(file, first, second)
         frame = pd.read_csv(file, header=None if all(map(_is_number, first)) else 0)
+    except DataError:
+        raise
     except (ValueError, OSError, csv.Error) as error:
         raise DataError(f"{file}: not a comma-separated table ({error})") from error
     text = [column for column in frame.columns if frame[column].dtype.kind not in "biuf"]

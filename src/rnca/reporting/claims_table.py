@@ -19,7 +19,7 @@ def counts(judgements: Sequence[Judgement]) -> str:
 def _headline(judgements: Sequence[Judgement], standing_in: Collection[str]) -> str:
     """Count the verdicts, and say if they are not about the paper's data."""
     if not any(judgement.findings for judgement in judgements):
-        return f"None of the paper's {len(judgements)} claims is about what these settings run."
+        return f"nothing that its {len(judgements)} claims rest on was run."
     used = {
         name for each in judgements for found in each.findings for name in found.data.split(", ")
     }

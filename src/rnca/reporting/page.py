@@ -78,7 +78,7 @@ def write_page(
         Name of the run.
     sections : sequence of Section
     judgements : sequence of Judgement
-        The claims ledger; none if the run is not about the paper.
+        The claims ledger; none if nothing that the claims rest on was run.
     standing_in : collection of str
         Datasets of the run that stand in for the paper's.
     made_by : mapping
