@@ -11,6 +11,7 @@ from scipy.linalg import blas
 
 from rnca.files import replacing
 from rnca.npz import packed_bytes, read_member
+from rnca.products import add_gram, add_product
 from rnca.rows import FloatArray
 
 _FORMAT = 1
@@ -103,11 +104,11 @@ class Moments:
             self.shift(*(z.mean(axis=0, dtype=np.float64) for z in given))
         z = [part - shift for part, shift in zip(given, self.shifts, strict=True)]
         self.add_sums(len(zx), *(part.sum(axis=0) for part in z))
-        _add_gram(z[0], self.xx)
+        add_gram(z[0], self.xx)
         if zy is not None:
-            _add_product(z[0], z[1], self.xy)
+            add_product(z[0], z[1], self.xy)
             if not self.targets:
-                _add_gram(z[1], self.yy)
+                add_gram(z[1], self.yy)
         return self
 
     def merge(self, other: "Moments | _InFile") -> Self:
@@ -419,19 +420,6 @@ def _checked(
             f"{name} is {array.dtype}{array.shape}, not {expected.dtype}{expected.shape}"
         )
     return array
-
-
-def _add_gram(z: npt.NDArray[np.float64], into: npt.NDArray[np.float64]) -> None:
-    """Add zᵀz to the lower triangle of a C-ordered matrix, in place."""
-    # BLAS sees the transposes: z.T and into.T are Fortran-ordered, so nothing is copied.
-    blas.dsyrk(1.0, z.T, beta=1.0, c=into.T, lower=0, overwrite_c=1)
-
-
-def _add_product(
-    x: npt.NDArray[np.float64], y: npt.NDArray[np.float64], into: npt.NDArray[np.float64]
-) -> None:
-    """Add xᵀy to a C-ordered matrix, in place."""
-    blas.dgemm(1.0, y.T, x.T, beta=1.0, c=into.T, trans_b=1, overwrite_c=1)
 
 
 def _add_shifted(

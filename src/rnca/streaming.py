@@ -21,6 +21,7 @@ from tqdm import tqdm
 
 from rnca.features import FeatureMap
 from rnca.moments import Moments, probes
+from rnca.products import add_gram, add_product
 from rnca.rows import FloatArray, View, grid
 from rnca.workers import Task, workers
 
@@ -256,12 +257,17 @@ class _Sums:
             if a is not b or j.start <= i.start
         ]
 
-    def _add_tile(self, a: FloatArray, b: FloatArray, into: Float64) -> None:
-        product = self.work.scratch("tile", (_TILE, _TILE), self.precision)
-        product = product[: len(into), : into.shape[1]]
-        with np.errstate(over="ignore", invalid="ignore"):  # refused at the end of the pass
-            np.matmul(a.T, b, out=product)  # numpy sees aᵀa and takes syrk, at half the cost
-            into += product
+    def _add_tile(self, a: npt.NDArray[Any], b: npt.NDArray[Any], into: Float64) -> None:
+        if self.precision == np.float32:
+            product = self.work.scratch("tile", (_TILE, _TILE), self.precision)
+            product = product[: len(into), : into.shape[1]]
+            with np.errstate(over="ignore", invalid="ignore"):  # then it is not certified
+                np.matmul(a.T, b, out=product)  # numpy sees aᵀa and takes syrk, at half the cost
+                into += product
+        elif a.ctypes.data == b.ctypes.data:  # a tile on the diagonal
+            add_gram(a, into)
+        else:
+            add_product(a, b, into)
 
     def end(self) -> None:
         """Sketch the error that float32 products made: (their sum − the exact one) times probes."""
