@@ -88,14 +88,14 @@ def rate_table(model: Model) -> str:
         ("pass, features", "2nm(2d + 20) operations", _rate(features, 1e9, "G/s")),
         ("write a shard", "24m² bytes", _rate(model.rates["write"][0], 1e6, "MB/s")),
         ("check and merge a shard", "24m² bytes", _rate(model.rates["merge"][0], 1e6, "MB/s")),
-        ("solve, factor and whiten", "m³", f"{cube:.2g} s each"),
-        ("solve, truncated SVD", "m²", f"{square:.2g} s each"),
+        ("solve, factor and whiten", "m³", _rate(cube, 1e9, "G/s")),
+        ("solve, truncated SVD", "m²", _rate(square, 1e6, "M/s")),
     ]
     return _table(("phase", "grows like", "rate"), rows)
 
 
 def _rate(seconds: float, unit: float, name: str) -> str:
-    return f"{1 / seconds / unit:.0f} {name}" if seconds else "too fast to be seen"
+    return f"{1 / seconds / unit:.0f} {name}" if seconds else "none: lost in the other term"
 
 
 def comparison_table(model: Model, checked: Sequence[Measured]) -> str:
@@ -166,9 +166,6 @@ def forecast_table(model: Model, sizes: Sequence[Size]) -> str:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [
-        heads,
-        ["---:" if head in "nm" or head[-1] in "elo" else "---" for head in heads],
-        *rows,
-    ]
+    numeric = [not any(cell[:1].isalpha() for cell in column) for column in zip(*rows, strict=True)]
+    lines = [heads, ["---:" if right else "---" for right in numeric], *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

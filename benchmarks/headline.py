@@ -26,7 +26,7 @@ def _roof(rows: pd.DataFrame) -> Iterator[Line]:
         yield (
             f"pass over n = {row['n']:,} rows, {_MAPS[row['feature_map']]}, m = {row['m']}",
             *(f"{row[rate]:.0f} GF/s" for rate in ("gflops", "dgemm_gflops")),
-            f"{row['of_dgemm']:.0%} of BLAS's own matrix product",
+            f"{row['of_dgemm']:.0%} of numpy's own matrix product",
         )
 
 

@@ -92,7 +92,7 @@ def _roof(rows: pd.DataFrame) -> str:
     text = (
         f"## The machine's roof\n\nn = {rows['n'].max():,}. The pass (features included) and the "
         "whole fit, counted as 4·n·m² flops, beside the product of two chunks of 2048 rows by "
-        "BLAS, sustained for seconds before, between and after in the same process; its best "
+        "numpy, sustained for seconds before, between and after in the same process; its best "
         "single try stands in brackets. The automatic fit takes float32 products "
         "where their effect on the correlations is certified below 1e-5 (the bound stands "
         "in brackets); it may exceed dgemm.\n\n![roofline](roofline.png)\n\n"
@@ -109,22 +109,19 @@ def _path(rows: pd.DataFrame) -> str:
     for (kind, k), group in rows.groupby(["feature_map", "components"]):
         by: Any = group.set_index("phase")
         whole: Any = by.loc["whole"]
-        shares = [
-            f"{by.loc[phase, 'share']:.1%}" if phase in by.index else "as above"
-            for phase in ("draw", "pass", "whiten", "SVDs")
-        ]
+        shares = [f"{by.loc[phase, 'share']:.1%}" for phase in ("draw", "pass", "whiten", "SVDs")]
         body.append(
             [_MAPS[str(kind)], str(k), f"{whole['of_floor']:.2f}", *shares,
-             f"{whole['seconds']:.1f}", f"{whole['floor_seconds']:.1f}"]
+             f"{whole['seconds']:.1f}", f"{whole['floor_seconds']:.1f}", str(whole["repeats"])]
         )  # fmt: skip
     sizes = rows["sizes"].iloc[0].split()
     text = (
         f"## The whole path\n\nn = {rows['n'].max():,}, models at m = {', '.join(sizes)} from one "
         f"pass in float64. The floor is 4·n·{sizes[-1]}² flops at dgemm's speed; shares are of "
-        "the whole, from the draw of the maps to the last SVD.\n\n"
+        "the whole, from the draw of the maps to the last SVD. Medians of the repeats.\n\n"
     )
     header = ["map", "components", "floor / whole", "draw", "pass", "whiten", "SVDs", "whole s",
-              "floor s"]  # fmt: skip
+              "floor s", "repeats"]  # fmt: skip
     return text + _table(header, body)
 
 
@@ -154,11 +151,11 @@ def _peers(rows: pd.DataFrame) -> str:
     text = (
         f"## Other people's code\n\nm = {rows['m'].max()} Fourier features of each view. Peers get "
         "them from our maps as one float64 array, so both sides solve the same problem; turns "
-        "alternate after a warm-up and medians are shown. Ours includes the draw of the maps. The "
-        "answer is the sum of the k correlations on the training rows for CCA, of the k variances "
-        "for PCA. Nyström + PCA makes its own features from other random landmarks, so its answer "
-        "agrees only roughly. Peers that would take hours have fewer rows, and so have "
-        "we beside them.\n\n"
+        "alternate after a warm-up, and of several repeats medians are shown. Ours includes the "
+        "draw of the maps. The answer is the sum of the k correlations on the training rows for "
+        "CCA, of the k variances for PCA. Nyström + PCA makes its own features from other random "
+        "landmarks, so its answer agrees only roughly. Peers that would take hours have fewer "
+        "rows, and so have we beside them.\n\n"
     )
     notes = [f"- {row['peer']}: left out, {row['skipped']}." for _, row in skipped.iterrows()]
     notes.append(

@@ -1,4 +1,4 @@
-"""The pass and the whole fit against the machine's own matrix product, and the path of all m."""
+"""The pass and the whole fit against the machine's own matrix product."""
 
 from functools import partial
 from statistics import harmonic_mean
@@ -16,9 +16,9 @@ CHUNK = 2048
 
 
 def jobs(settings: Settings, data: Data) -> list[Job]:
-    """List the measurements at each m and map, then the paths."""
+    """List the measurements at each m and map."""
     work = 4.0 * settings.n
-    at_sizes = [
+    return [
         Job(
             "roof",
             f"roof: {kind}, m = {m}",
@@ -27,12 +27,6 @@ def jobs(settings: Settings, data: Data) -> list[Job]:
         )
         for m in settings.sizes
         for kind in MAPS
-    ]
-    top = max(settings.path)
-    return at_sizes + [
-        Job("path", f"path: {kind}, m up to {top}", 1.3 * work * top**2, partial(_path, *args))
-        for kind in MAPS
-        for args in [(settings, data, kind)]
     ]
 
 
@@ -67,11 +61,11 @@ def estimator(settings: Settings, kind: str, m: int, **parameters: Any) -> RCCA:
 def _against_roof(settings: Settings, data: Data, kind: str, m: int) -> list[Row]:
     flops = 4.0 * settings.n * m**2
     repeats = settings.repeats if m <= settings.m else 1
-    _warm_up(settings, data, kind, m)
+    warm_up(settings, data, kind, m)
 
     def once() -> Row:
         rates = _Rates(m, settings.least)
-        phases = _phases(estimator(settings, kind, m, accumulation="float64"), data)
+        phases = fit_phases(estimator(settings, kind, m, accumulation="float64"), data)
         rates.measure()
         automatic = estimator(settings, kind, m)
         auto = seconds(lambda: automatic.fit(data.x, data.y))[0]
@@ -104,7 +98,8 @@ def _against_roof(settings: Settings, data: Data, kind: str, m: int) -> list[Row
     ]
 
 
-def _warm_up(settings: Settings, data: Data, kind: str, m: int) -> None:
+def warm_up(settings: Settings, data: Data, kind: str, m: int) -> None:
+    """Map and sum one chunk, so that memory and threads are there."""
     model = estimator(settings, kind, m).draw(data.x, data.y)
     model.accumulate(data.x, data.y, 0, min(CHUNK, len(data.x)))
 
@@ -134,40 +129,8 @@ class _Rates:
         }
 
 
-def _phases(model: RCCA, data: Data) -> dict[str, float]:
+def fit_phases(model: RCCA, data: Data) -> dict[str, float]:
     """Fit by its three public steps, timed."""
     draw = seconds(lambda: model.draw(data.x, data.y))[0]
     passing, moments = seconds(lambda: model.accumulate(data.x, data.y))
     return {"draw": draw, "pass": passing, "solve": seconds(lambda: model.solve(moments))[0]}
-
-
-def _path(settings: Settings, data: Data, kind: str) -> list[Row]:
-    top = max(settings.path)
-    rates = gemm_rates(top, np.float64, settings.least)
-    _warm_up(settings, data, kind, top)
-    model = estimator(settings, kind, top, accumulation="float64")
-    phases = _phases(model, data)
-    smaller = seconds(lambda: model.path([m for m in settings.path if m != top]))[0]
-    # The factors are kept: solving again at the largest m costs its SVD and nothing else.
-    largest = seconds(lambda: model.path([top]))[0]
-    model.set_params(n_components=settings.many)
-    many = seconds(lambda: model.path(list(settings.path)))[0]
-    shares = {
-        "draw": phases["draw"],
-        "pass": phases["pass"],
-        "whiten": phases["solve"] - largest,
-        "SVDs": smaller + largest,
-    }
-    roof = harmonic_mean([*rates, *gemm_rates(top, np.float64, settings.least)])
-    whole, floor = sum(shares.values()), 4.0 * len(data.x) * top**2 / roof
-    common = {"feature_map": kind, "n": len(data.x), "sizes": " ".join(map(str, settings.path))}
-    return [
-        {**common, "phase": phase, "components": k, "seconds": spent, "share": spent / total,
-         "floor_seconds": floor, "of_floor": floor / total, "dgemm_gflops": roof / 1e9}
-        for k, total, parts in (
-            (settings.components, whole, {**shares, "whole": whole}),
-            (settings.many, whole - shares["SVDs"] + many,
-             {"SVDs": many, "whole": whole - shares["SVDs"] + many}),
-        )
-        for phase, spent in parts.items()
-    ]  # fmt: skip

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import memory
 import page
+import path
 import peers
 import roof
 import scaling
@@ -21,7 +22,7 @@ from large import LargeFile
 from rnca.workers import blas_threads
 from sizes import QUICK, Settings
 
-PARTS = ("roof", "peers", "scaling", "memory", "serving")
+PARTS = ("roof", "path", "peers", "scaling", "memory", "serving")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -50,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _jobs(parts: Sequence[str], settings: Settings, data: Data, large: LargeFile) -> list[Job]:
     of_part = {
         "roof": lambda: roof.jobs(settings, data),
+        "path": lambda: path.jobs(settings, data),
         "peers": lambda: peers.jobs(settings, data),
         "scaling": lambda: scaling.jobs(settings, data, large),
         "memory": lambda: memory.jobs(settings, large),

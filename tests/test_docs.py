@@ -53,10 +53,16 @@ def test_the_readmes_library_example_runs(capsys):
     assert names["scores"].shape == (4000, 2)
 
 
-@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/*.md")), ids=lambda page: page.stem)
-def test_the_python_of_a_page_runs(page):
+def blocks_of_python():
+    for page in sorted(ROOT.glob("docs/*.md")):
+        if blocks := PYTHON.findall(page.read_text(encoding="utf-8")):
+            yield pytest.param(blocks, id=page.stem)
+
+
+@pytest.mark.parametrize("blocks", list(blocks_of_python()))
+def test_the_python_of_a_page_runs(blocks):
     names: dict[str, object] = {}
-    for block in PYTHON.findall(page.read_text(encoding="utf-8")):
+    for block in blocks:
         exec(block, names)
 
 

@@ -1,11 +1,12 @@
 """Products by BLAS's addresses against numpy's, and what they must refuse to touch."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from rnca.products import add_gram, add_product
+from rnca.products import _reference, _routine, add_gram, add_product
 
 SHAPES = [(1, 1, 1), (1, 5, 3), (7, 1, 4), (40, 30, 20), (300, 65, 130), (0, 3, 2)]
 LAYOUTS = {
@@ -85,11 +86,11 @@ def read_only(shape):
 
 TARGETS = {
     "other shape": (lambda: np.zeros((4, 4)), r"float64\(4, 4\).*float64\(3, 3\)"),
-    "other type": (lambda: np.zeros((3, 3), np.float32), "float32.*float64"),
-    "other bytes": (lambda: np.zeros((3, 3), ">f8"), ">f8"),
+    "other type": (lambda: np.zeros((3, 3), np.float32), "into is float32"),
+    "other bytes": (lambda: np.zeros((3, 3), ">f8"), "into is >f8"),
     "by columns": (lambda: np.zeros((3, 3), order="F"), "contiguous rows"),
     "one row for all": (lambda: np.broadcast_to(np.zeros(3), (3, 3)), "contiguous rows"),
-    "read-only": (lambda: read_only((3, 3)), "read-only"),
+    "read-only": (lambda: read_only((3, 3)), "writeable=False"),
 }
 
 
@@ -103,8 +104,40 @@ def test_what_blas_would_write_beyond_is_refused(case):
         add_product(z, z, make())
 
 
-def test_views_of_other_lengths_or_types_are_refused():
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda x: x[:4], "x has 5 rows and y 4"),
+        (lambda x: x.astype(np.float32), "y is float32"),
+        (lambda x: x.astype(">f8"), "y is >f8"),
+        (lambda x: x[:, 0], r"y is float64\(5,\)"),
+    ],
+)
+def test_what_is_no_second_view_is_refused(change, message):
     x = drawn(0, (5, 3))
-    for y in (x[:4], x.astype(np.float32)):
-        with pytest.raises(ValueError, match="is needed"):
-            add_product(x, y, np.zeros((3, 3)))
+    with pytest.raises(ValueError, match=message):
+        add_product(x, change(x), np.zeros((3, 3)))
+
+
+def test_sizes_that_blas_cannot_count_are_refused():
+    _reference("int", 2**31 - 1)
+    with pytest.raises(ValueError, match=r"2147483648 rows or columns.*at most 2147483647"):
+        _reference("int", 2**31)
+
+
+def test_other_threads_run_during_a_product():
+    z, into = drawn(0, (4000, 1500)), np.zeros((1500, 1500))
+    steps = 0
+    with ThreadPoolExecutor(1) as thread:
+        product = thread.submit(lambda: [add_gram(z, into) for _ in range(5)])
+        while not product.done():
+            time.sleep(0.001)
+            steps += 1
+    # Each product takes far longer than a step: were the lock held, there would be one or so for
+    # each, when it is let go in between.
+    assert steps > 20
+
+
+def test_types_that_are_not_known_are_named():
+    with pytest.raises(ImportError, match=r"zgemm takes .*complex, of which"):
+        _routine("zgemm")

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from rnca import RCCA, RPCA, FourierFeatures, Moments, NystroemFeatures
-from rnca.mapping import CERTIFIED
+from rnca.fitting import CERTIFIED
 from rnca.moments import probes
 from rnca.rows import View, shard_bounds
 

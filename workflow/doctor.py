@@ -15,8 +15,8 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy  # noqa: F401  (threadpoolctl sees only libraries that are loaded)
 import psutil
+import scipy.linalg  # noqa: F401  (threadpoolctl sees only libraries that are loaded)
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import available_cpu_count
 from threadpoolctl import threadpool_info
@@ -102,7 +102,7 @@ def describe_time(name: str, plan: Plan) -> str:
 
 
 def describe_blas() -> str:
-    """Name the BLAS that numpy uses, and its threads."""
+    """Name the BLAS of numpy and of scipy, which may be two, and their threads."""
     found = [library for library in threadpool_info() if library["user_api"] == "blas"]
     if not found:  # Accelerate on macOS has no threads that can be set
         return "none that threadpoolctl can steer"

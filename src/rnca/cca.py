@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rnca.features import FeatureMap
-from rnca.mapping import FeatureMapping, check_count, pair
+from rnca.fitting import CertifiedFit
+from rnca.mapping import check_count, pair
 from rnca.moments import Moments
 from rnca.rows import View, check_at_least_two_rows, check_pair, rechunk
 from rnca.spectral import column_signs
@@ -21,7 +22,7 @@ _ROUNDING = 1e-6
 _CONSTANT = 1e-12
 
 
-class RCCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RCCA(CertifiedFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Canonical correlation analysis of two views on random nonlinear features.
 
     Linear CCA of z_x(X) and z_y(Y): an approximation of kernel CCA whose cost is linear in the

@@ -18,7 +18,8 @@ from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rnca.features import FeatureMap, NystroemFeatures
-from rnca.mapping import FeatureMapping, Matrix, check_count
+from rnca.fitting import CertifiedFit, Matrix
+from rnca.mapping import check_count
 from rnca.moments import Moments
 from rnca.rows import FloatArray, View, check_at_least_two_rows, grid
 from rnca.seeding import seeds
@@ -80,7 +81,7 @@ class DegreeNormalised(FeatureMap):
 
 
 class RSpectralClustering(
-    FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+    CertifiedFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
     """Spectral clustering on random nonlinear features.
 

@@ -29,6 +29,7 @@ from rnca.mapping import FeatureMapping, check_count, pair
 from rnca.moments import Moments
 from rnca.rows import FloatArray, View, check_at_least_two_rows, check_pair, grid
 from rnca.seeding import seeds
+from rnca.spectral import column_signs
 from rnca.whitening import Factor
 
 Matrix = npt.NDArray[np.float64]
@@ -331,11 +332,7 @@ class PrivilegedFeatures(
         self.columns_ = np.repeat(columns, found)
         self.correlations_ = np.concatenate(bases.correlations)
         F = factor.unwhiten(bases.frame @ np.hstack(bases.directions))
-        self.F_ = F * np.sign(F[np.abs(F).argmax(axis=0), np.arange(F.shape[1])])
-
-    @property
-    def _maps(self) -> list[FeatureMap]:
-        return [self.map_]
+        self.F_ = F * column_signs(F)
 
     @property
     def _n_features_out(self) -> int:

@@ -12,10 +12,11 @@ from scipy.linalg import blas
 from rnca.files import replacing
 from rnca.npz import packed_bytes, read_member
 from rnca.products import add_gram, add_product
-from rnca.rows import FloatArray
+from rnca.rows import FloatArray, grid
 
 _FORMAT = 1
 _PROBES = 8
+_BLOCK = 512
 
 
 class Moments:
@@ -102,7 +103,10 @@ class Moments:
         given = [zx] if zy is None else [zx, zy]
         if self.n == 0:
             self.shift(*(z.mean(axis=0, dtype=np.float64) for z in given))
-        z = [part - shift for part, shift in zip(given, self.shifts, strict=True)]
+        z = [
+            np.subtract(part, shift, dtype=np.float64, order="C")
+            for part, shift in zip(given, self.shifts, strict=True)
+        ]
         self.add_sums(len(zx), *(part.sum(axis=0) for part in z))
         add_gram(z[0], self.xx)
         if zy is not None:
@@ -205,31 +209,45 @@ class Moments:
     def covariance(self, which: str, m: int | None = None) -> npt.NDArray[np.float64]:
         """Unbiased covariance ``"xx"``, ``"yy"`` or ``"xy"`` as a new array.
 
-        With ``m`` only its leading block of m rows and columns.
-        """
-        m = len(getattr(self, which)) if m is None else m
-        rows = self.covariance_rows(which, 0, m)
-        block: npt.NDArray[np.float64] = rows if which == "xy" else rows[:, :m]
-        return block
-
-    def covariance_rows(self, which: str, start: int, stop: int) -> npt.NDArray[np.float64]:
-        """Rows ``start:stop`` of a covariance, so that a caller need not hold two of them.
-
-        Of ``"xx"`` and ``"yy"`` the columns beyond ``stop`` mirror the lower triangle.
+        With ``m`` only its leading block of m rows and, but for ``"xy"``, columns.
         """
         self._check_rows()
         self._check_holds(which)
         moment: npt.NDArray[np.float64] = getattr(self, which)
-        total_x, total_y = (self._first_moments(view)[1] for view in which)
-        rows: npt.NDArray[np.float64] = moment[start:stop].copy()
+        block: npt.NDArray[np.float64] = (
+            moment[:m].copy() if which == "xy" else moment[:m, :m].copy()
+        )
         if which != "xy":
-            rows[:, start:] = moment[start:, start:stop].T
-            corner = rows[:, start:stop]
-            lower = np.tril_indices(stop - start, -1)
-            corner[lower] = corner.T[lower]
-        blas.dger(-1.0 / self.n, total_y, total_x[start:stop], a=rows.T, overwrite_a=1)
-        rows /= self.n - 1
+            _mirror_lower(block)
+        totals = (self._first_moments(view)[1] for view in which)
+        self._centre(
+            block, *(total[:size] for total, size in zip(totals, block.shape, strict=True))
+        )
+        return block
+
+    def covariance_beyond(self, view: str, start: int, stop: int) -> npt.NDArray[np.float64]:
+        """Rows ``start:stop`` of a view's own covariance from column ``start`` on.
+
+        For a caller that is not to hold two covariances. Of the leading square the part below the
+        diagonal is of no meaning.
+        """
+        self._check_rows()
+        self._check_holds(view * 2)
+        moment: npt.NDArray[np.float64] = getattr(self, view * 2)
+        rows = np.ascontiguousarray(moment[start:, start:stop].T)
+        total = self._first_moments(view)[1]
+        self._centre(rows, total[start:stop], total[start:])
         return rows
+
+    def _centre(
+        self,
+        rows: npt.NDArray[np.float64],
+        left: npt.NDArray[np.float64],
+        right: npt.NDArray[np.float64],
+    ) -> None:
+        """Make covariances of second moments, in place, given the sums of their features."""
+        blas.dger(-1.0 / self.n, right, left, a=rows.T, overwrite_a=1)
+        rows /= self.n - 1
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to an npz file, under a temporary name until it is complete."""
@@ -420,6 +438,14 @@ def _checked(
             f"{name} is {array.dtype}{array.shape}, not {expected.dtype}{expected.shape}"
         )
     return array
+
+
+def _mirror_lower(matrix: npt.NDArray[np.float64]) -> None:
+    """Copy what is below the diagonal to above it, block by block."""
+    for start, stop in grid(0, len(matrix), _BLOCK):
+        corner = matrix[start:stop, start:stop]
+        corner[:] = np.tril(corner) + np.tril(corner, -1).T
+        matrix[start:stop, stop:] = matrix[stop:, start:stop].T
 
 
 def _add_shifted(

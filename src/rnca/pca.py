@@ -9,13 +9,14 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rnca.features import FeatureMap
-from rnca.mapping import CERTIFIED, FeatureMapping, Matrix, check_count
+from rnca.fitting import CERTIFIED, CertifiedFit, Matrix
+from rnca.mapping import check_count
 from rnca.moments import Moments
 from rnca.rows import FloatArray, View, check_at_least_two_rows, rechunk
 from rnca.spectral import column_signs, leading_eigh
 
 
-class RPCA(FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RPCA(CertifiedFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Principal component analysis of random nonlinear features.
 
     Linear PCA of z(X): an approximation of kernel PCA whose cost is linear in the number of rows

@@ -17,12 +17,15 @@ from scipy.linalg import cython_blas
 
 Float64 = npt.NDArray[np.float64]
 
-_address = ctypes.pythonapi.PyCapsule_GetPointer
-_address.argtypes, _address.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
+# A prototype of its own: what is set on ctypes.pythonapi's functions is set for all libraries.
+_address = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
 
 _TYPES: dict[str, Any] = {
     "char": ctypes.c_char,
     "int": ctypes.c_int,
+    "int64_t": ctypes.c_int64,  # of a scipy built with 64-bit BLAS
     "__pyx_t_5scipy_6linalg_11cython_blas_d": ctypes.c_double,
 }
 
@@ -33,23 +36,32 @@ def _routine(name: str) -> Callable[..., None]:
     kinds = re.findall(r"(\w+) \*", routine.signature)
     if unknown := sorted({*kinds} - {*_TYPES}):
         raise ImportError(
-            f"scipy's {name} takes {', '.join(unknown)}, which is not known here. Install a "
-            "version of scipy that this one was tested with (requirements.lock)."
+            f"scipy's {name} takes {', '.join(unknown)}, of which this version of rnca knows "
+            "nothing. Install a scipy built in the usual way, or a newer rnca."
         )
-    pointer = _address(routine.function, routine.signature.encode())
-    call = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(kinds))(pointer)
+    # ctypes lets other threads run while a function of this kind does.
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(kinds))
+    call = function(_address(routine.function, routine.signature.encode()))
 
-    def routine_of_values(*values: Any) -> None:
+    def call_with(*values: Any) -> None:
         call(
             *(
-                value.ctypes.data
-                if isinstance(value, np.ndarray)
-                else ctypes.byref(_TYPES[kind](value))
+                value.ctypes.data if isinstance(value, np.ndarray) else _reference(kind, value)
                 for kind, value in zip(kinds, values, strict=True)
             )
         )
 
-    return routine_of_values
+    return call_with
+
+
+def _reference(kind: str, value: Any) -> Any:
+    held = _TYPES[kind](value)
+    if held.value != value:  # ctypes cuts off what does not fit
+        raise ValueError(
+            f"{value} rows or columns: BLAS takes at most {2 ** (8 * ctypes.sizeof(held) - 1) - 1} "
+            "here. Give fewer at a time."
+        )
+    return ctypes.byref(held)
 
 
 _syrk, _gemm = _routine("dsyrk"), _routine("dgemm")
@@ -63,9 +75,8 @@ def add_gram(z: Float64, into: Float64) -> None:
     z : ndarray of shape (rows, m)
     into : ndarray of shape (m, m), each row contiguous
     """
-    z = _by_rows(z)
+    z = _by_rows(z, "z")
     rows, m = z.shape
-    _check(z, (rows, m))
     _check_target(into, (m, m))
     # BLAS reads by columns: it sees zᵀ, and the lower triangle as the upper.
     _syrk(b"U", b"N", m, rows, 1.0, z, _stride(z), 1.0, into, _stride(into))
@@ -80,17 +91,19 @@ def add_product(x: Float64, y: Float64, into: Float64) -> None:
     y : ndarray of shape (rows, p)
     into : ndarray of shape (m, p), each row contiguous
     """
-    x, y = _by_rows(x), _by_rows(y)
+    x, y = _by_rows(x, "x"), _by_rows(y, "y")
     (rows, m), p = x.shape, y.shape[1]
-    _check(x, (rows, m))
-    _check(y, (rows, p))
+    if len(y) != rows:
+        raise ValueError(f"x has {rows} rows and y {len(y)}: give as many of both.")
     _check_target(into, (m, p))
     # BLAS reads by columns: it sees the transposes, and adds yᵀx.
     _gemm(b"N", b"T", p, m, rows, 1.0, y, _stride(y), x, _stride(x), 1.0, into, _stride(into))
 
 
-def _by_rows(z: Float64) -> Float64:
+def _by_rows(z: Float64, name: str) -> Float64:
     """Return the matrix as it is if its rows are contiguous, or else a copy."""
+    if z.ndim != 2 or z.dtype != np.float64:
+        raise ValueError(f"{name} is {z.dtype}{z.shape}: give a matrix of float64.")
     return z if _is_by_rows(z) else z.copy()
 
 
@@ -108,16 +121,15 @@ def _stride(z: Float64) -> int:
     return stride
 
 
-def _check(array: Float64, shape: tuple[int, int]) -> None:
-    """Refuse what BLAS would take for other numbers, or reach beyond."""
-    if array.shape != shape or array.dtype != np.float64 or not _is_by_rows(array):
-        raise ValueError(
-            f"a matrix of {array.dtype}{array.shape} with strides {array.strides} where one of "
-            f"float64{shape} with contiguous rows is needed."
-        )
-
-
 def _check_target(into: Float64, shape: tuple[int, int]) -> None:
-    _check(into, shape)
-    if not into.flags.writeable:
-        raise ValueError("a matrix to add to that is read-only: give one that can be written to.")
+    """Refuse what BLAS would take for other numbers, or write beyond."""
+    if into.shape != shape or into.dtype != np.float64:
+        raise ValueError(
+            f"into is {into.dtype}{into.shape}: the product to add is float64{shape}. Give a "
+            "matrix like that."
+        )
+    if not (into.flags.writeable and _is_by_rows(into)):
+        raise ValueError(
+            f"into has strides {into.strides}, writeable={into.flags.writeable}: give a matrix "
+            "with contiguous rows that can be written to."
+        )

@@ -8,14 +8,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from rnca.features import FeatureMap, JointFeatures, LinearFeatures
-from rnca.mapping import FeatureMapping, check_reg
+from rnca.fitting import MomentsFit
+from rnca.mapping import check_reg
 from rnca.moments import Moments
 from rnca.rows import FloatArray, View, check_at_least_two_rows, check_pair
 from rnca.seeding import seeds
 from rnca.whitening import Factor
 
 
-class FeatureRidge(FeatureMapping, BaseEstimator):
+class FeatureRidge(MomentsFit, BaseEstimator):
     """Linear ridge regression, with an intercept, of several targets on features z(X).
 
     One pass and one Cholesky factor serve all targets. Memory, 8·(m² + m·q) bytes and a few
@@ -64,9 +65,6 @@ instance, default="fourier"
     >>> bool(np.abs(model.predict(X) - Y).max() < 0.01)
     True
     """
-
-    # Products in float32 would need a certificate of their own.
-    accumulation = "float64"
 
     def __init__(
         self,

@@ -4,8 +4,8 @@ A product with a few vectors is bound by reading the matrix: so blocks of its ro
 the cache for both factors of DᵀD, go to threads that each call BLAS on their own. The cut does not
 depend on their number, and neither does any bit of what the iteration finds.
 
-It calls numpy's linear algebra alone: scipy brings a BLAS of its own, and the threads of either
-spin for a while after each call, on the cores that the other needs.
+The iteration calls numpy's linear algebra alone: scipy brings a BLAS of its own, and the threads
+of either spin for a while after each call, on the cores that the other needs.
 """
 
 from collections.abc import Callable, Iterator
@@ -100,8 +100,8 @@ def leading_svd(D: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
         lambda squares: np.sqrt(squares[0] * np.maximum(squares, _SMALL**2 * squares[0])),
     )
     # Rayleigh–Ritz on D itself: the squares would cost the small values half their digits.
-    Q, R = scipy.linalg.qr(D @ V, mode="economic")
-    left, values, right = scipy.linalg.svd(R)
+    Q, R = np.linalg.qr(D @ V)
+    left, values, right = np.linalg.svd(R)
     return Q @ left, values, V @ right.T
 
 

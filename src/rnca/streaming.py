@@ -206,7 +206,7 @@ class _Sums:
     """The sums of a pass: two slots of mapped rows, and the moments they are added to."""
 
     def __init__(self, work: _Pass, chunk_size: int, precision: np.dtype[Any]) -> None:
-        self.work, self.moments, self.precision = work, work.moments, precision
+        self.work, self.moments = work, work.moments
         self.slots = [[np.empty((chunk_size, m), precision) for m in work.sizes] for _ in range(2)]
         self.sketched = precision == np.float32
         if self.sketched:
@@ -250,24 +250,25 @@ class _Sums:
             if not self.moments.targets:
                 pairs.append((z[1], z[1], self.moments.yy))
         return [
-            partial(self._add_tile, a[:, i], b[:, j], into[i, j])
+            self._adding(a[:, i], None if a is b and i == j else b[:, j], into[i, j])
             for a, b, into in pairs
             for i in _tiles(a.shape[1])
             for j in _tiles(b.shape[1])
             if a is not b or j.start <= i.start
         ]
 
-    def _add_tile(self, a: npt.NDArray[Any], b: npt.NDArray[Any], into: Float64) -> None:
-        if self.precision == np.float32:
-            product = self.work.scratch("tile", (_TILE, _TILE), self.precision)
-            product = product[: len(into), : into.shape[1]]
-            with np.errstate(over="ignore", invalid="ignore"):  # then it is not certified
-                np.matmul(a.T, b, out=product)  # numpy sees aᵀa and takes syrk, at half the cost
-                into += product
-        elif a.ctypes.data == b.ctypes.data:  # a tile on the diagonal
-            add_gram(a, into)
-        else:
-            add_product(a, b, into)
+    def _adding(self, a: npt.NDArray[Any], b: npt.NDArray[Any] | None, into: Float64) -> Task:
+        """Task that adds aᵀb to a tile or, without b, the lower triangle of aᵀa."""
+        if self.sketched:
+            return partial(self._add_float32, a, a if b is None else b, into)
+        return partial(add_gram, a, into) if b is None else partial(add_product, a, b, into)
+
+    def _add_float32(self, a: FloatArray, b: FloatArray, into: Float64) -> None:
+        product = self.work.scratch("tile", (_TILE, _TILE), np.float32)
+        product = product[: len(into), : into.shape[1]]
+        with np.errstate(over="ignore", invalid="ignore"):  # then it is not certified
+            np.matmul(a.T, b, out=product)  # numpy sees aᵀa and takes syrk, at half the cost
+            into += product
 
     def end(self) -> None:
         """Sketch the error that float32 products made: (their sum − the exact one) times probes."""

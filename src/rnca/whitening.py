@@ -8,6 +8,7 @@ import scipy.linalg
 from scipy.linalg import blas, lapack
 
 from rnca.moments import Moments
+from rnca.rows import grid
 from rnca.spectral import leading_svd
 
 Matrix = npt.NDArray[np.float64]
@@ -33,18 +34,16 @@ class Factor:
     """
 
     def __init__(self, moments: Moments, view: str, reg: float) -> None:
-        which = view * 2
-        self.storage: npt.NDArray[np.float64] = getattr(moments, which)
+        self.storage: npt.NDArray[np.float64] = getattr(moments, view * 2)
         diagonal = self.storage.diagonal().copy()
         m = len(self.storage)
-        squares = np.empty(m)
-        for start in range(0, m, _BLOCK):
-            stop = min(start + _BLOCK, m)
-            rows = moments.covariance_rows(which, start, stop)
-            squares[start:stop] = _squares_of_new_entries(rows, start)
+        squares = np.zeros(m)  # that each row and column add to those before
+        for start, stop in grid(0, m, _BLOCK):
+            rows = moments.covariance_beyond(view, start, stop)
             upper = np.triu_indices(stop - start)
-            self.storage[start:stop, start:stop][upper] = rows[:, start:stop][upper]
-            self.storage[start:stop, stop:] = rows[:, stop:]
+            self.storage[start:stop, start:stop][upper] = rows[:, : stop - start][upper]
+            self.storage[start:stop, stop:] = rows[:, stop - start :]
+            squares[start:] += _squares_above(rows)
         trace = self.storage.diagonal().cumsum()
         # Participation ratio (tr C)² / tr C² of every leading block.
         self.effective_ranks = trace**2 / np.maximum(squares.cumsum(), np.finfo(float).tiny)
@@ -95,11 +94,12 @@ class Factor:
         return np.ascontiguousarray(solved[:size])
 
 
-def _squares_of_new_entries(rows: npt.NDArray[np.float64], start: int) -> npt.NDArray[np.float64]:
-    """Sum of squares that each row and its mirror column add to the leading block."""
-    lower = np.tril(rows, start - 1)
-    diagonal = rows.diagonal(start)
-    squares: npt.NDArray[np.float64] = 2 * np.einsum("ij,ij->i", lower, lower) + diagonal**2
+def _squares_above(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Sum the squares on and above the diagonal by columns, twice those above."""
+    size = len(rows)
+    rows[:, :size] = np.triu(rows[:, :size])
+    squares: npt.NDArray[np.float64] = 2 * np.einsum("ij,ij->j", rows, rows)
+    squares[:size] -= rows.diagonal() ** 2
     return squares
 
 

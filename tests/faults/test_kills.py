@@ -3,6 +3,7 @@
 import os
 import random
 import shutil
+import signal
 import time
 from contextlib import suppress
 
@@ -83,6 +84,15 @@ def kill_at(project, moment, kind):
     return hit, code, project.file("screen.txt").read_text(encoding="utf-8")
 
 
+def assert_said(kind, code, screen):
+    """Assert that whoever outlives a kill says how to go on; a job may have ended just before."""
+    if kind in (SNAKEMAKE, JOB):
+        assert code == 0 or "The same command continues where this run stopped" in screen, screen
+    else:
+        assert code == -signal.SIGKILL
+    assert kind == JOB or "Traceback" not in screen, screen  # a job's is Snakemake's
+
+
 def test_killed_runs_come_to_the_numbers_of_an_undisturbed_one(project, reference, tally):
     rng = random.Random(SEED)
     done = 0
@@ -92,8 +102,9 @@ def test_killed_runs_come_to_the_numbers_of_an_undisturbed_one(project, referenc
         if hit:
             done += 1
             with tally.trying(f"kill -9 of {kind}"):
-                assert kind == JOB or "Traceback" not in screen, screen
-        elif code == 0:  # it came to its end before
+                assert_said(kind, code, screen)
+        else:  # it came to its end before
+            assert code == 0, screen
             with tally.trying("calls after kills, to the end"):
                 project.finish(reference)
             for name in ("data", "results"):

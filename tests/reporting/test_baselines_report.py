@@ -160,5 +160,10 @@ def test_figures_draw_measured_points_and_the_same_every_time(deep, curve, kerne
 
 def test_figures_without_any_experiment_are_blank(deep, curve, kernel, tmp_path):
     nothing = [frame.iloc[:0] for frame in (deep, curve, kernel)]
-    save(baselines_figure(*nothing, PUBLISHED, [], TITLES), [str(tmp_path / "a.svg")])
-    save(kernel_figure(nothing[2], kernel_growth(nothing[2]), TITLES), [str(tmp_path / "b.svg")])
+    blank = [
+        baselines_figure(*nothing, PUBLISHED, [], TITLES),
+        kernel_figure(nothing[2], kernel_growth(nothing[2]), TITLES),
+    ]
+    for number, figure in enumerate(blank):
+        assert not any(axes.has_data() for axes in figure.axes)
+        save(figure, [str(tmp_path / f"{number}.svg")])

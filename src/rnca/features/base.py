@@ -1,7 +1,6 @@
 """What every feature map has in common."""
 
 import hashlib
-from abc import abstractmethod
 from copy import copy
 from typing import Any, Self
 
@@ -13,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rnca.rows import FloatArray, View, grid
 
 _TRANSFORM_CHUNK = 2048
+# Parameters that show in the fitted attributes, whose checksum is taken.
+_DRAWN_FROM = ("n_features", "gamma", "random_state", "dtype")
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -108,11 +109,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def fingerprint(self) -> str:
         """Checksum of the fitted map: equal exactly if the features are the same functions."""
-        scalars = (
-            type(self).__name__,
-            getattr(self, "gamma_", None),
-            getattr(self, "whiten", None),
-        )
+        settings = {
+            name: value
+            for name, value in sorted(self.get_params(deep=False).items())
+            if name not in _DRAWN_FROM and isinstance(value, bool | int | float | str)
+        }
+        scalars = (type(self).__name__, getattr(self, "gamma_", None), settings)
         digest = hashlib.sha256(repr(scalars).encode())
         for name in ("offset_", *(self._identifying_arrays or self._fitted_arrays)):
             array = np.ascontiguousarray(getattr(self, name))
@@ -138,13 +140,13 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _working_dtype(self, out: np.dtype[Any]) -> np.dtype[Any]:
         return out
 
-    @abstractmethod
     def _draw(self, view: View) -> None:
         """Set the fitted attributes."""
+        raise NotImplementedError(f"{type(self).__name__} defines no _draw(view).")
 
-    @abstractmethod
     def _map(self, x: FloatArray, out: FloatArray) -> None:
         """Write the features of centred rows ``x`` to ``out``."""
+        raise NotImplementedError(f"{type(self).__name__} defines no _map(x, out).")
 
     def _check_n_features(self) -> int:
         m = self.n_features

@@ -1,6 +1,6 @@
 """Cosines of random projections, which differ in how the projections are drawn."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ Matrix = npt.NDArray[np.float64]
 _SOBOL_BITS = 30
 
 
-class CosineFeatures(FeatureMap):
+class CosineFeatures(FeatureMap, ABC):
     """Base of the maps z(x) = cos(Wx + b) of the Gaussian kernel exp(-gamma ‖x − y‖²).
 
     A subclass draws W and b in `_draw_projections`.
