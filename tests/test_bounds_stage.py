@@ -8,7 +8,7 @@ from pandas.testing import assert_frame_equal
 
 from rnca.bounds import cca_bound
 from rnca.features import median_gamma
-from rnca.stages.bounds import Sweep, View, simulate
+from rnca.stages.bounds import SimulatedView, Sweep, simulate
 from rnca.stages.theorem4 import Correlations, Counterexample, correlation_errors, violations
 
 FIXED = {"n": 30, "m": 30, "gamma": 1e-3}
@@ -28,7 +28,7 @@ def test_every_point_stands_once_in_each_repeat(norms):
 
 
 def test_shared_factors_and_features_change_no_norm(norms):
-    x, y = (View("median", (50, 3), 70, 7, 1, name) for name in ("x", "y"))
+    x, y = (SimulatedView("median", (50, 3), 70, 7, 1, name) for name in ("x", "y"))
     for row in norms[norms["repeat"] == 1].to_dict("records"):
         n, m, I = row["n"], row["m"], row["gamma"] * np.eye(row["n"])  # noqa: E741
         K, K_hat = [], []
@@ -55,7 +55,8 @@ def test_more_repeats_extend_fewer(norms):
 
 def test_widths_follow_the_median_of_one_draw():
     views = {
-        width: View(width, (40, 3), 5, 7, 0, "x") for width in ("median", "squared", "doubled", 0.5)
+        width: SimulatedView(width, (40, 3), 5, 7, 0, "x")
+        for width in ("median", "squared", "doubled", 0.5)
     }
     s = views["median"].gamma
     assert s == pytest.approx(median_gamma(views["median"].rows, random_state=0), rel=0.1)
@@ -65,7 +66,7 @@ def test_widths_follow_the_median_of_one_draw():
 
 def test_unknown_width_is_named():
     with pytest.raises(ValueError, match=r"width='wide'.*median, squared, doubled"):
-        View("wide", (4, 2), 2, 0)
+        SimulatedView("wide", (4, 2), 2, 0)
 
 
 def test_counterexample_grows_past_the_bound_with_n_at_one_ratio():

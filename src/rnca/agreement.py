@@ -58,7 +58,7 @@ def captured(scores: Matrix, K: Matrix, exact: Matrix) -> float:
     return float(np.einsum("ij,ij->", Q, K @ Q) / np.sum(exact))
 
 
-def kernel_error(z: Matrix, scale: float, K: Matrix, norm: float) -> float:
+def relative_kernel_error(z: Matrix, scale: float, K: Matrix, norm: float) -> float:
     """Return ‖scale·zzᵀ − K‖ / ‖K‖ in operator norm, without forming zzᵀ.
 
     Parameters

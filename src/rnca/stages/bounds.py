@@ -60,7 +60,7 @@ class Sweep:
     seed: int
 
 
-class View:
+class SimulatedView:
     """Rows of one view and a map for them, drawn from streams of their own.
 
     Parameters
@@ -132,7 +132,8 @@ def simulate(sweep: Sweep, repeats: Iterable[int]) -> pd.DataFrame:
 def _points(sweep: Sweep, repeat: int) -> Iterator[Record]:
     n, m = (max(*getattr(sweep, key), sweep.fixed[key]) for key in ("n", "m"))
     x, y = (
-        View(sweep.width, (n, sweep.columns), m, sweep.seed, repeat, name) for name in ("x", "y")
+        SimulatedView(sweep.width, (n, sweep.columns), m, sweep.seed, repeat, name)
+        for name in ("x", "y")
     )
     yield from _over_rows(sweep, x, y)
     kernels = x.kernel(sweep.fixed["n"]), y.kernel(sweep.fixed["n"])
@@ -140,7 +141,7 @@ def _points(sweep: Sweep, repeat: int) -> Iterator[Record]:
     yield from _over_gamma(sweep, kernels, x, y)
 
 
-def _over_rows(sweep: Sweep, x: View, y: View) -> Iterator[Record]:
+def _over_rows(sweep: Sweep, x: SimulatedView, y: SimulatedView) -> Iterator[Record]:
     m, gamma = sweep.fixed["m"], sweep.fixed["gamma"]
     sizes = sorted({*sweep.n, sweep.fixed["n"]})
     whole = [view.kernel(sizes[-1]).factored(gamma, overwrite=True) for view in (x, y)]
@@ -152,7 +153,9 @@ def _over_rows(sweep: Sweep, x: View, y: View) -> Iterator[Record]:
         yield record | _cca_errors((first, second), estimates, gamma)
 
 
-def _over_features(sweep: Sweep, kernels: Kernels, x: View, y: View) -> Iterator[Record]:
+def _over_features(
+    sweep: Sweep, kernels: Kernels, x: SimulatedView, y: SimulatedView
+) -> Iterator[Record]:
     n, gamma = sweep.fixed["n"], sweep.fixed["gamma"]
     sizes = sorted(set(sweep.m) - {sweep.fixed["m"]})
     if not sizes:
@@ -164,7 +167,9 @@ def _over_features(sweep: Sweep, kernels: Kernels, x: View, y: View) -> Iterator
         yield record | _cca_errors(exact, estimates, gamma)
 
 
-def _over_gamma(sweep: Sweep, kernels: Kernels, x: View, y: View) -> Iterator[Record]:
+def _over_gamma(
+    sweep: Sweep, kernels: Kernels, x: SimulatedView, y: SimulatedView
+) -> Iterator[Record]:
     n, m = sweep.fixed["n"], sweep.fixed["m"]
     estimates = [FeatureKernel(view.features(n, m)) for view in (x, y)]
     shared = {"n": n, "m": m, **_kernel_errors(kernels, estimates)}

@@ -14,10 +14,10 @@ from tqdm import tqdm
 
 from rnca.agreement import (
     captured,
-    kernel_error,
     operator_norm,
     principal_angles,
     relative_error,
+    relative_kernel_error,
 )
 from rnca.cca import RCCA
 from rnca.datasets.prepared import Prepared
@@ -247,7 +247,9 @@ class _PcaProblem(_Problem):
                 "value_error": relative_error(eigenvalues, self.exact.eigenvalues),
                 "largest_angle": angles.largest,
                 "mean_angle": angles.mean,
-                "kernel_error": kernel_error(z[:, :m], scale, self.K, self.exact.eigenvalues[0]),
+                "kernel_error": relative_kernel_error(
+                    z[:, :m], scale, self.K, self.exact.eigenvalues[0]
+                ),
                 "captured": captured(scores, self.K, self.exact.eigenvalues),
             }
             yield Member(m, errors, self._accuracies(scores), scores)
@@ -332,7 +334,7 @@ class _CcaProblem(_Problem):
                 "largest_angle": max(each.largest for each in angles),
                 "mean_angle": max(each.mean for each in angles),
                 "kernel_error": max(
-                    kernel_error(each[:, :m], scale, K, norm)
+                    relative_kernel_error(each[:, :m], scale, K, norm)
                     for each, K, norm in zip(z, self.kernels, self.norms, strict=True)
                 ),
             }

@@ -11,7 +11,7 @@ from rnca.bounds import (
     cca_errors,
     squared_correlation_error,
 )
-from rnca.stages.bounds import View, by_features, regularised
+from rnca.stages.bounds import SimulatedView, by_features, regularised
 
 # The γ at which K̂ has the error that these features have at γ = 1.
 FEATURES = {"unit": 2.0, "unbiased": 1.0}
@@ -91,7 +91,7 @@ def _violations(settings: Counterexample, n: int, repeat: int) -> Iterator[dict[
     sizes = [max(1, round(ratio * n)) for ratio in ratios]
     shape, purpose = (n, settings.columns), ("counterexample", repeat, n)
     x, y = (
-        View(width, shape, sizes[-1], settings.seed, *purpose, name)
+        SimulatedView(width, shape, sizes[-1], settings.seed, *purpose, name)
         for width, name in zip(settings.widths, ("x", "y"), strict=True)
     )
     kernels = x.kernel(n), y.kernel(n)
@@ -128,7 +128,8 @@ def correlation_errors(settings: Correlations) -> pd.DataFrame:
 def _correlation_errors(settings: Correlations, repeat: int) -> Iterator[dict[str, Any]]:
     shape, m = (settings.n, settings.columns), max(settings.m)
     views = [
-        View("median", shape, m, settings.seed, "correlations", repeat, name) for name in ("x", "y")
+        SimulatedView("median", shape, m, settings.seed, "correlations", repeat, name)
+        for name in ("x", "y")
     ]
     x, y = (view.kernel(settings.n) for view in views)
     norm = max(x.norm(), y.norm())
