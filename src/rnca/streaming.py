@@ -210,6 +210,7 @@ class _Sums:
         self.slots = [[np.empty((chunk_size, m), precision) for m in work.sizes] for _ in range(2)]
         self.sketched = precision == np.float32
         if self.sketched:
+            self.tile = max(tile.stop - tile.start for m in work.sizes for tile in _tiles(m))
             self.joint = probes(sum(work.sizes))
             self.probes = np.split(self.joint, np.cumsum(work.sizes)[:-1])
             self.images = np.zeros_like(self.joint)
@@ -264,7 +265,7 @@ class _Sums:
         return partial(add_gram, a, into) if b is None else partial(add_product, a, b, into)
 
     def _add_float32(self, a: FloatArray, b: FloatArray, into: Float64) -> None:
-        product = self.work.scratch("tile", (_TILE, _TILE), np.float32)
+        product = self.work.scratch("tile", (self.tile, self.tile), np.float32)
         product = product[: len(into), : into.shape[1]]
         with np.errstate(over="ignore", invalid="ignore"):  # then it is not certified
             np.matmul(a.T, b, out=product)  # numpy sees aᵀa and takes syrk, at half the cost
