@@ -20,7 +20,7 @@ from rnca import (
     QuasiMonteCarloFeatures,
     median_gamma,
 )
-from rnca.features import FEATURE_MAPS
+from rnca.features import FEATURE_MAPS, FeatureMap
 from rnca.features.hadamard import hadamard_transform
 
 
@@ -321,3 +321,26 @@ def test_median_gamma_leaves_out_pairs_of_equal_rows():
 @pytest.mark.parametrize("scale", [1e-100, 1e100])
 def test_median_gamma_at_extreme_scales(scale):
     assert median_gamma(np.array([[0.0], [scale]]), random_state=0) == pytest.approx(scale**-2)
+
+
+class ScaledFeatures(FourierFeatures):
+    """A user's map with a setting that none of its fitted arrays shows."""
+
+    def __init__(self, n_features=10, *, scale=1.0, gamma=1.0, random_state=0, dtype=None):
+        super().__init__(n_features, gamma=gamma, random_state=random_state, dtype=dtype)
+        self.scale = scale
+
+
+def test_fingerprints_tell_settings_apart_and_prefixes_not(rows):
+    prints = {scale: ScaledFeatures(scale=scale).fit(rows).fingerprint() for scale in (1.0, 2.0)}
+    assert prints[1.0] != prints[2.0]
+    longer = ScaledFeatures(20).fit(rows).prefix(10)
+    assert longer.fingerprint() == prints[1.0]
+
+
+def test_a_map_that_lacks_a_method_says_which(rows):
+    class Nothing(FeatureMap):
+        pass
+
+    with pytest.raises(NotImplementedError, match=r"Nothing defines no _draw\(view\)"):
+        Nothing().fit(rows)

@@ -330,3 +330,8 @@ def test_targets_leave_their_own_covariance_out(z, tmp_path):
         moments.merge(whole)
     with pytest.raises(ValueError, match="targets are a second view"):
         Moments(4, targets=True)
+
+
+def test_rows_of_any_float_are_accumulated_in_float64(z):
+    wide = [np.asfortranarray(part, dtype=np.longdouble) for part in z]
+    assert_same(Moments(4, 3).update(*wide), *z)
