@@ -1,1 +1,0 @@
-"""Tables and figures, made from the CSVs of the stages and nothing else."""

@@ -1,1 +1,0 @@
-"""The experiments of the paper, one module per stage: prepared data in, tidy frames out."""
