@@ -5,7 +5,7 @@
 KILLS ?= 30
 
 python := .venv/bin/python
-launch := $(python) workflow/launch.py $(if $(CORES),--cores $(CORES))
+launch := $(python) -m workflow.launch $(if $(CORES),--cores $(CORES))
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -20,10 +20,10 @@ paper: setup ## Run the workflow on the paper's data: hours, of which a stopped 
 	@$(launch) --configfile=config/paper.yaml $(ARGS)
 
 figure: setup ## Make one table or figure of the paper, after saying how much work that is (NAME=rcca; ARGS=…)
-	@$(python) workflow/one.py $(NAME) $(ARGS)
+	@$(python) -m workflow.one $(NAME) $(ARGS)
 
 publish: setup ## Copy a finished paper run to results/published (ARGS=… for some stages only)
-	@$(python) workflow/publish.py $(ARGS)
+	@$(python) -m workflow.publish $(ARGS)
 
 test: lint ## Run lint, then the tests (ARGS=… for pytest)
 	@$(python) -m pytest $(ARGS)
@@ -45,7 +45,7 @@ bench: setup ## Run the benchmarks (ARGS=… for the runner)
 	@$(python) benchmarks/run.py $(ARGS)
 
 doctor: setup ## Say what this machine offers and which datasets can be had (ARGS="--configfile …" for another run than the paper's)
-	@$(python) workflow/doctor.py $(ARGS)
+	@$(python) -m workflow.doctor $(ARGS)
 
 lock: ## Pin the dependencies of pyproject.toml in requirements.lock (ARGS=--upgrade for newer ones)
 	@python=$$(sh workflow/bootstrap.sh --find) && "$$python" -m venv --clear .venv.uv

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from large import View
-from rnca.datasets.catalogue import availability, dataset, prepare
-from rnca.datasets.fetch import default_cache
 from sizes import SEED
+from workflow.data.catalogue import availability, dataset, prepare
+from workflow.data.fetch import default_cache
 
 _COLUMNS = 392
 

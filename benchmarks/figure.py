@@ -8,7 +8,7 @@ import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rnca.reporting.figures import LOOK, STYLE, save
+from workflow.lib.figures import LOOK, STYLE, save
 
 _MAPS = {"fourier": "Fourier", "nystroem": "Nyström"}
 _KINDS: dict[str, dict[str, Any]] = {

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from rnca.provenance import write_csv
+from workflow.lib.provenance import write_csv
 
 Row = dict[str, Any]
 

@@ -8,8 +8,8 @@ import pandas as pd
 
 from figure import write_roofline
 from headline import headline
-from rnca.exponents import fitted_exponent
-from rnca.files import replacing
+from rnca._core.files import replacing
+from workflow.lib.exponents import fitted_exponent
 
 TABLES = ("roof", "path", "peers", "scaling", "memory", "serving")
 _MAPS = {"fourier": "Fourier", "nystroem": "Nyström"}

@@ -19,7 +19,7 @@ import serving
 from data import Data, load
 from jobs import Job, run_all
 from large import LargeFile
-from rnca.workers import blas_threads
+from rnca._core.workers import blas_threads
 from sizes import QUICK, Settings
 
 PARTS = ("roof", "path", "peers", "scaling", "memory", "serving")

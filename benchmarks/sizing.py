@@ -35,9 +35,9 @@ from data import load
 from fit_memory import Peak, anonymous_bytes
 from large import LargeFile, open_rows
 from rnca import RCCA, Moments
-from rnca.files import replacing
-from rnca.provenance import environment, write_csv
+from rnca._core.files import replacing
 from sizes import REG, SEED
+from workflow.lib.provenance import environment, write_csv
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "sizing.md"

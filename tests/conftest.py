@@ -1,11 +1,12 @@
-"""Shared by every test: real data in two views, and repeatable property tests."""
+"""Shared by every test: data in two views, repeatable property tests, copies of the project."""
 
 import hypothesis
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from rnca import spectral
+from projects import Project
+from rnca._core import spectral
 
 # Derandomised: a failure on one machine is a failure on all. No deadline: the machine is shared.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=25)
@@ -35,3 +36,17 @@ def krylov_calls(monkeypatch):
         spectral, "_block_krylov", lambda *given: calls.append(given) or original(*given)
     )
     return calls
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path / "a b")
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """A project in which config/test.yaml has been run; tests leave it as it is."""
+    project = Project(tmp_path_factory.mktemp("finished") / "a b")
+    code, project.screen = project.launch("--configfile", "config/test.yaml")
+    assert code == 0, project.screen
+    return project

@@ -50,7 +50,11 @@ class Project:
 
     def launch(self, *arguments: str, **variables: str) -> tuple[int, str]:
         """Run the launcher to its end; return its exit code and what was on screen."""
-        process = self.start("workflow/launch.py", *arguments, **variables)
+        return self.run("-m", "workflow.launch", *arguments, **variables)
+
+    def run(self, *command: str, **variables: str) -> tuple[int, str]:
+        """Run Python to its end; return its exit code and what was on screen."""
+        process = self.start(*command, **variables)
         screen, _ = process.communicate(timeout=900)
         return process.returncode, screen
 

@@ -2,7 +2,7 @@
 
 Exit with 1 if something set for it cannot be used.
 
-Usage: python workflow/doctor.py [--configfile FILE]
+Usage: python -m workflow.doctor [--configfile FILE]
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from snakemake.exceptions import WorkflowError
 from snakemake.utils import available_cpu_count
 from threadpoolctl import threadpool_info
 
-import settings
-from plan import Plan
-from plan.data import PREPARED
-from rnca.datasets.catalogue import CATALOGUE, availability
-from rnca.datasets.fetch import default_cache
+from workflow import settings
+from workflow.data.catalogue import CATALOGUE, availability
+from workflow.data.fetch import default_cache
+from workflow.plan import Plan
+from workflow.plan.data import PREPARED
 
 GIB = 2**30
 

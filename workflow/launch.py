@@ -7,7 +7,7 @@ ends those that are left.
 
 Jobs that together need more memory than the machine has do not run at once.
 
-Usage: python workflow/launch.py [Snakemake's targets and options …]
+Usage: python -m workflow.launch [Snakemake's targets and options …]
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ def run(options: argparse.Namespace, others: list[str], directory: Path, record:
     run_id = uuid.uuid4().hex
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     # What a failed job names as the command that runs it alone.
-    launcher = shlex.join([sys.orig_argv[0], sys.argv[0]])
+    launcher = shlex.join([sys.orig_argv[0], "-m", "workflow.launch"])
     write(record, run_id)
     try:
         with interpreter() as python:

@@ -1,6 +1,6 @@
 """Make one table or figure and what it needs, after saying how much that is.
 
-Usage: python workflow/one.py NAME [--configfile FILE] [Snakemake's options …]
+Usage: python -m workflow.one NAME [--configfile FILE] [Snakemake's options …]
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import available_cpu_count
 
-import settings
-from doctor import describe_dataset
-from plan import Plan, report
-from publish import jobs_left
-
-LAUNCHER = Path(__file__).with_name("launch.py")
+from workflow import settings
+from workflow.doctor import describe_dataset
+from workflow.plan import Plan, report
+from workflow.publish import jobs_left
 
 
 def main() -> int:
@@ -48,7 +46,14 @@ def main() -> int:
     files = [file for _, file in wanted]
     work = describe_work(plan, options.configfile, wanted[0][0].name, files)
     print(f"{', '.join(files)}: {work}", flush=True)
-    command = [sys.executable, str(LAUNCHER), *files, f"--configfile={options.configfile}", *others]
+    command = [
+        sys.executable,
+        "-m",
+        "workflow.launch",
+        *files,
+        f"--configfile={options.configfile}",
+        *others,
+    ]
     return subprocess.call(command)
 
 

@@ -1,6 +1,6 @@
 """Copy what a finished run shows to results/published, and its tables into README.md.
 
-Usage: python workflow/publish.py [--configfile FILE] [stage …]
+Usage: python -m workflow.publish [--configfile FILE] [stage …]
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import Any
 import pandas as pd
 from snakemake.exceptions import WorkflowError
 
-import settings
-from plan import Plan, report
-from plan.data import PREPARED
-from plan.stage import Stage
-from rnca.files import replacing
-from rnca.provenance import environment, write_csv
-from rnca.reporting.claims import judge, ledger, read_claims
-from rnca.reporting.claims_table import write_claims
-from rnca.reporting.page import Exhibit, Section, write_page
+from rnca._core.files import replacing
+from workflow import settings
+from workflow.lib.claims import judge, ledger, read_claims
+from workflow.lib.claims_table import write_claims
+from workflow.lib.page import Exhibit, Section, write_page
+from workflow.lib.provenance import environment, write_csv
+from workflow.plan import Plan, report
+from workflow.plan.data import PREPARED
+from workflow.plan.stage import Stage
 
 PUBLISHED = Path("results", "published")
 README = Path("README.md")

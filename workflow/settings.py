@@ -12,9 +12,9 @@ import jsonschema
 import yaml
 from snakemake.exceptions import WorkflowError
 
-from plan import STAGES
-from plan.stage import unknown_dataset
-from rnca.datasets.catalogue import CATALOGUE
+from workflow.data.catalogue import CATALOGUE
+from workflow.plan import STAGES
+from workflow.plan.stage import unknown_dataset
 
 SCHEMAS = Path(__file__).parent / "schemas"
 # Each of these is a job, or an item in a list of one. A seed may be as long as one likes.

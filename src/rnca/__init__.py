@@ -4,13 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rnca._core.moments import Moments
     from rnca.autoencoder import RandomizedAutoencoder
-    from rnca.bounds import cca_bound, correlation_bound, kernel_bound
     from rnca.cca import RCCA
     from rnca.clustering import RSpectralClustering
-    from rnca.dcca import DCCA
     from rnca.dependence import rdc, rdc_matrix, rdc_test
-    from rnca.exact import kernel_cca, kernel_pca, spectral_clustering
     from rnca.features import (
         FastfoodFeatures,
         FourierFeatures,
@@ -20,12 +18,9 @@ if TYPE_CHECKING:
         QuasiMonteCarloFeatures,
         median_gamma,
     )
-    from rnca.kcca import KCCA
     from rnca.lda import RLDA
     from rnca.lupi import PrivilegedFeatures
-    from rnca.moments import Moments
     from rnca.pca import RPCA
-    from rnca.svmplus import SVMPlus
 
 __version__ = "0.1.0"
 
@@ -37,8 +32,6 @@ _HOME = {
     "rdc": "dependence",
     "rdc_matrix": "dependence",
     "rdc_test": "dependence",
-    "DCCA": "dcca",
-    "KCCA": "kcca",
     "RandomizedAutoencoder": "autoencoder",
     "FourierFeatures": "features",
     "NystroemFeatures": "features",
@@ -47,20 +40,11 @@ _HOME = {
     "FastfoodFeatures": "features",
     "QuasiMonteCarloFeatures": "features",
     "median_gamma": "features",
-    "Moments": "moments",
+    "Moments": "_core.moments",
     "PrivilegedFeatures": "lupi",
-    "SVMPlus": "svmplus",
-    "kernel_cca": "exact",
-    "kernel_pca": "exact",
-    "spectral_clustering": "exact",
-    "kernel_bound": "bounds",
-    "cca_bound": "bounds",
-    "correlation_bound": "bounds",
 }
 
 __all__ = [
-    "DCCA",
-    "KCCA",
     "RCCA",
     "RLDA",
     "RPCA",
@@ -74,17 +58,10 @@ __all__ = [
     "QuasiMonteCarloFeatures",
     "RSpectralClustering",
     "RandomizedAutoencoder",
-    "SVMPlus",
-    "cca_bound",
-    "correlation_bound",
-    "kernel_bound",
-    "kernel_cca",
-    "kernel_pca",
     "median_gamma",
     "rdc",
     "rdc_matrix",
     "rdc_test",
-    "spectral_clustering",
 ]
 
 

@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rnca._core.mapping import check_count
+from rnca._core.rows import PILOT_ROWS, FloatArray, View, grid
+from rnca._core.seeding import seeds
 from rnca.features import FeatureMap, LinearFeatures
-from rnca.mapping import check_count
 from rnca.pca import RPCA
 from rnca.regression import FeatureRidge
-from rnca.rows import PILOT_ROWS, FloatArray, View, grid
-from rnca.seeding import seeds
 
 # Of the largest variance of a component: below it there is nothing but rounding.
 _NEGLIGIBLE = 1e-14

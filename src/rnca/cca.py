@@ -9,13 +9,13 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rnca._core.fitting import CertifiedFit
+from rnca._core.mapping import check_count, pair
+from rnca._core.moments import Moments
+from rnca._core.rows import View, check_at_least_two_rows, check_pair, rechunk
+from rnca._core.spectral import column_signs
+from rnca._core.whitening import Matrix, Whitened, whitened_error
 from rnca.features import FeatureMap
-from rnca.fitting import CertifiedFit
-from rnca.mapping import check_count, pair
-from rnca.moments import Moments
-from rnca.rows import View, check_at_least_two_rows, check_pair, rechunk
-from rnca.spectral import column_signs
-from rnca.whitening import Matrix, Whitened, whitened_error
 
 _ROUNDING = 1e-6
 # Standard deviations that rounding gives a constant; canonical variables are of order 1.
@@ -166,8 +166,8 @@ instance, or a pair, default="fourier"
     def accumulate(self, X: Any, Y: Any, start: int = 0, stop: int | None = None) -> Moments:
         """Accumulate the moments of the features of rows ``start:stop``.
 
-        Second step of `fit`. Ranges that `rnca.rows.shard_bounds` gives, merged in order, agree
-        with one pass.
+        Second step of `fit`. Ranges that `shard_bounds` gives, merged in order,
+        agree with one pass.
         """
         check_is_fitted(self, "map_x_")
         x, y = View(X, "X"), View(Y, "Y")

@@ -17,13 +17,13 @@ from sklearn.base import (
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rnca._core.fitting import CertifiedFit, Matrix
+from rnca._core.mapping import check_count
+from rnca._core.moments import Moments
+from rnca._core.rows import FloatArray, View, check_at_least_two_rows, grid
+from rnca._core.seeding import seeds
+from rnca._core.spectral import column_signs, leading_eigh
 from rnca.features import FeatureMap, NystroemFeatures
-from rnca.fitting import CertifiedFit, Matrix
-from rnca.mapping import check_count
-from rnca.moments import Moments
-from rnca.rows import FloatArray, View, check_at_least_two_rows, grid
-from rnca.seeding import seeds
-from rnca.spectral import column_signs, leading_eigh
 
 
 class DegreeNormalised(FeatureMap):

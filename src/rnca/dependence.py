@@ -12,9 +12,9 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 from tqdm import tqdm
 
-from rnca.mapping import check_count
-from rnca.rows import View, check_at_least_two_rows, check_pair
-from rnca.seeding import streams
+from rnca._core.mapping import check_count
+from rnca._core.rows import View, check_at_least_two_rows, check_pair
+from rnca._core.seeding import streams
 
 Matrix = npt.NDArray[np.float64]
 

@@ -19,10 +19,10 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from rnca._core.mapping import check_count
+from rnca._core.moments import Moments
+from rnca._core.rows import FloatArray, View
 from rnca.cca import RCCA
-from rnca.mapping import check_count
-from rnca.moments import Moments
-from rnca.rows import FloatArray, View
 
 Matrix = npt.NDArray[np.float64]
 

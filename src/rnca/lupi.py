@@ -24,13 +24,13 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rnca._core.mapping import FeatureMapping, check_count, pair
+from rnca._core.moments import Moments
+from rnca._core.rows import FloatArray, View, check_at_least_two_rows, check_pair, grid
+from rnca._core.seeding import seeds
+from rnca._core.spectral import column_signs
+from rnca._core.whitening import Factor
 from rnca.features import FeatureMap
-from rnca.mapping import FeatureMapping, check_count, pair
-from rnca.moments import Moments
-from rnca.rows import FloatArray, View, check_at_least_two_rows, check_pair, grid
-from rnca.seeding import seeds
-from rnca.spectral import column_signs
-from rnca.whitening import Factor
 
 Matrix = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]

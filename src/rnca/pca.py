@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rnca._core.fitting import CERTIFIED, CertifiedFit, Matrix
+from rnca._core.mapping import check_count
+from rnca._core.moments import Moments
+from rnca._core.rows import FloatArray, View, check_at_least_two_rows, rechunk
+from rnca._core.spectral import column_signs, leading_eigh
 from rnca.features import FeatureMap
-from rnca.fitting import CERTIFIED, CertifiedFit, Matrix
-from rnca.mapping import check_count
-from rnca.moments import Moments
-from rnca.rows import FloatArray, View, check_at_least_two_rows, rechunk
-from rnca.spectral import column_signs, leading_eigh
 
 
 class RPCA(CertifiedFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -7,13 +7,13 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from rnca._core.fitting import MomentsFit
+from rnca._core.mapping import check_reg
+from rnca._core.moments import Moments
+from rnca._core.rows import FloatArray, View, check_at_least_two_rows, check_pair
+from rnca._core.seeding import seeds
+from rnca._core.whitening import Factor
 from rnca.features import FeatureMap, JointFeatures, LinearFeatures
-from rnca.fitting import MomentsFit
-from rnca.mapping import check_reg
-from rnca.moments import Moments
-from rnca.rows import FloatArray, View, check_at_least_two_rows, check_pair
-from rnca.seeding import seeds
-from rnca.whitening import Factor
 
 
 class FeatureRidge(MomentsFit, BaseEstimator):

@@ -38,7 +38,7 @@ class HarmedProject(Project):
         screen = self.file("screen.txt")
         with screen.open("w", encoding="utf-8") as stream:
             self.options["stdout"] = stream
-            code = self.start("workflow/launch.py", *CONFIG).wait(timeout=3600)
+            code = self.start("-m", "workflow.launch", *CONFIG).wait(timeout=3600)
         return code, screen.read_text(encoding="utf-8")
 
     def finish(self, reference):

@@ -7,8 +7,8 @@ import shutil
 import pytest
 from harmed import CONFIG
 
-from plan import STAGES
 from projects import assert_same_numbers, numbers_of
+from workflow.plan import STAGES
 
 pytestmark = pytest.mark.faults
 

@@ -70,7 +70,7 @@ def launch(project):
     stream = project.file("screen.txt").open("w", encoding="utf-8")
     with stream:
         project.options["stdout"] = stream
-        return project.start("workflow/launch.py", *CONFIG)
+        return project.start("-m", "workflow.launch", *CONFIG)
 
 
 def kill_at(project, moment, kind):

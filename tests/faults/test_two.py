@@ -8,7 +8,7 @@ pytestmark = pytest.mark.faults
 
 def test_two_runs_at_once(project, reference, tally):
     with tally.trying("two launchers at once"):
-        both = [project.start("workflow/launch.py", *CONFIG) for _ in range(2)]
+        both = [project.start("-m", "workflow.launch", *CONFIG) for _ in range(2)]
         ends = [(*process.communicate(timeout=3600), process.returncode) for process in both]
         ends.sort(key=lambda end: end[-1])
         (first, _, code), (second, _, refused) = ends
@@ -19,7 +19,7 @@ def test_two_runs_at_once(project, reference, tally):
 
 def test_plain_snakemake_beside_the_launcher(project, reference, tally):
     with tally.trying("plain Snakemake beside a launcher"):
-        launched = project.start("workflow/launch.py", *CONFIG)
+        launched = project.start("-m", "workflow.launch", *CONFIG)
         while not list(project.directory.glob(".snakemake/locks/*.lock")):
             assert launched.poll() is None
         plain = project.start("-m", "snakemake", *CONFIG)

@@ -9,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 import oracles
-from rnca import NystroemFeatures, RSpectralClustering, median_gamma, spectral_clustering
+from rnca import NystroemFeatures, RSpectralClustering, median_gamma
+from workflow.lib.exact import spectral_clustering
 
 RINGS = make_circles(400, factor=0.3, noise=0.05, random_state=0)
 MOONS = make_moons(400, noise=0.05, random_state=0)

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import subspace_angles
 
 from rnca import rdc, rdc_matrix, rdc_test
-from rnca.seeding import streams
+from rnca._core.seeding import streams
 
 RNG = np.random.default_rng(0)
 ANGLE = RNG.uniform(0, 2 * np.pi, 300)

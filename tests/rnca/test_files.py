@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from rnca.files import replacing
+from rnca._core.files import replacing
 
 KILLED = """
 import os, signal, sys
-from rnca.files import replacing
+from rnca._core.files import replacing
 with replacing(sys.argv[1]) as partial:
     partial.write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)

@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 
 import oracles
 from rnca import RCCA, PrivilegedFeatures
-from rnca.datasets.embedded import ATTRIBUTES
 from rnca.features import LinearFeatures
+from workflow.data.embedded import ATTRIBUTES
 
 TABLE = np.array(list(ATTRIBUTES.values()), dtype=float).T
 SETTINGS = {"n_features": (60, 30), "reg": (1e-2, 1e-3), "random_state": 3, "dtype": "float64"}

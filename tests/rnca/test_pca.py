@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.decomposition import PCA
 
 import oracles
-from rnca import RPCA, NystroemFeatures, kernel_pca, median_gamma
-from rnca.rows import shard_bounds
+from rnca import RPCA, NystroemFeatures, median_gamma
+from rnca._core.rows import shard_bounds
+from workflow.lib.exact import kernel_pca
 
 
 def rpca(kind="fourier", dtype="float64", m=80, **given):

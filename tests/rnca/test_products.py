@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from rnca.products import _reference, _routine, add_gram, add_product
+from rnca._core.products import _reference, _routine, add_gram, add_product
 
 SHAPES = [(1, 1, 1), (1, 5, 3), (7, 1, 4), (40, 30, 20), (300, 65, 130), (0, 3, 2)]
 LAYOUTS = {

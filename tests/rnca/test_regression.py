@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 
+from rnca._core.rows import shard_bounds
 from rnca.regression import FeatureRidge
-from rnca.rows import shard_bounds
 
 
 def ridge(**given):

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from rnca import RCCA, RPCA
-from rnca.rows import View, grid, rechunk, shard_bounds
+from rnca._core.rows import View, grid, rechunk, shard_bounds
 
 
 class SlicesOnly:

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from rnca.cca import RCCA
-from rnca.datasets.prepared import load_prepared, write_prepared
-from rnca.stages.rcca import Experiment, accumulate_shard, fit_path
-from rnca.stages.svd_times import time_svds
+from workflow.data.prepared import load_prepared, write_prepared
+from workflow.stages.rcca.fit import Experiment, accumulate_shard, fit_path
+from workflow.stages.rcca.svd import time_svds
 
 ROWS = 7000
 META = {"name": "toy", "kind": "own", "title": "toy"}
@@ -119,8 +119,8 @@ def test_both_ways_to_an_svd_are_timed_in_turns_at_every_size(data):
 
 PEAK = """
 import json, re, sys
-from rnca.datasets.prepared import load_prepared
-from rnca.stages.rcca import Experiment, accumulate_shard
+from workflow.data.prepared import load_prepared
+from workflow.stages.rcca.fit import Experiment, accumulate_shard
 
 def peak_mb():
     return int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) / 1e3

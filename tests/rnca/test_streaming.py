@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from rnca import RCCA, RPCA, FourierFeatures, Moments, NystroemFeatures
-from rnca.fitting import CERTIFIED
-from rnca.moments import probes
-from rnca.rows import View, shard_bounds
+from rnca._core.fitting import CERTIFIED
+from rnca._core.moments import probes
+from rnca._core.rows import View, shard_bounds
 
 ROWS = 20_000  # "auto" considers float32 from 16384 rows on
 

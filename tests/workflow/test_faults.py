@@ -60,7 +60,7 @@ def mirror(tmp_path):
 
 
 def test_killed_run_continues_to_the_same_numbers(project, finished):
-    command = ["workflow/launch.py", "rcca", "--configfile=config/test.yaml"]
+    command = ["-m", "workflow.launch", "rcca", "--configfile=config/test.yaml"]
     launcher = project.start(*command)
     deadline = time.monotonic() + 600
     while not list(project.directory.glob("results/test/rcca/*/*.sums.csv")):
@@ -102,7 +102,13 @@ def test_failed_job_shows_cause_log_and_command(project):
     assert "Traceback" in log.read_text(encoding="utf-8")
 
     command = shlex.split(re.search(r"this alone: (.+)", screen)[1])
-    assert command[1:] == ["workflow/launch.py", "data/prepared/mine", "--configfile", "mine.yaml"]
+    assert command[1:] == [
+        "-m",
+        "workflow.launch",
+        "data/prepared/mine",
+        "--configfile",
+        "mine.yaml",
+    ]
     alone = project.start(*command[1:])
     assert cause in alone.communicate(timeout=300)[0]
     assert alone.returncode == 1

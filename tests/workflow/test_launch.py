@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-import launch
+from workflow import launch
 
 LAUNCHER = Path(__file__).parents[2] / "workflow" / "launch.py"
 MARK = "RNCA_RUN_ID"

@@ -95,7 +95,7 @@ def test_library_needs_its_own_dependencies_only():
 
 
 def test_datasets_without_the_extras_say_what_to_install():
-    module = "sys.argv[1:] = ['list']\nrunpy.run_module('rnca.datasets', run_name='__main__')"
+    module = "sys.argv[1:] = ['list']\nrunpy.run_module('workflow.data', run_name='__main__')"
     done = run_without_extras(module)
     assert done.returncode == 1
     assert done.stderr.endswith("datasets need: pip install 'rnca[workflow]'\n")

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from plan.data import DataPlan
-from plan.rcca import MINUTES_BESIDE_THE_PASS, MINUTES_IF_UNKNOWN, RccaPlan, fit_mem_mb
-from plan.resources import PROCESSES_MB, growing
+from workflow.plan.data import DataPlan
+from workflow.plan.rcca import MINUTES_BESIDE_THE_PASS, MINUTES_IF_UNKNOWN, RccaPlan, fit_mem_mb
+from workflow.plan.resources import PROCESSES_MB, growing
 
 
 def plan(dataset="mnist", shards=1, reg_grid=(), **split):

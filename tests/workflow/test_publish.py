@@ -5,9 +5,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
-import pytest
-
 import publish as publish_module
+import pytest
 
 ROOT = Path(__file__).parents[2]
 

@@ -7,8 +7,8 @@ import pytest
 import yaml
 from snakemake.exceptions import WorkflowError
 
-import settings
-from plan import STAGES
+from workflow import settings
+from workflow.plan import STAGES
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = settings.read_schema()

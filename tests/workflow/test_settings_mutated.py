@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from snakemake.exceptions import WorkflowError
 
-import settings
-from plan import Plan
+from workflow import settings
+from workflow.plan import Plan
 
 CONFIG = Path(__file__).parents[2] / "config"
 VALID = {

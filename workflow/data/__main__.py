@@ -1,4 +1,4 @@
-"""``python -m rnca.datasets``: list, fetch and prepare datasets, and check your own."""
+"""``python -m workflow.data``: list, fetch and prepare datasets, and check your own."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 try:
     import yaml
 
-    from rnca.datasets import own
-    from rnca.datasets.catalogue import CATALOGUE, availability, dataset, prepare
-    from rnca.datasets.errors import DataError, FetchError
-    from rnca.datasets.fetch import default_cache, fetch_source
+    from workflow.data import own
+    from workflow.data.catalogue import CATALOGUE, availability, dataset, prepare
+    from workflow.data.errors import DataError, FetchError
+    from workflow.data.fetch import default_cache, fetch_source
 except ModuleNotFoundError as missing:
     sys.exit(f"error: {missing.name} is not installed; datasets need: pip install 'rnca[workflow]'")
 
@@ -102,7 +102,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m rnca.datasets", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m workflow.data", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="command")
     fetching = argparse.ArgumentParser(add_help=False)
     fetching.add_argument("--cache", type=Path, help="default: RNCA_CACHE, else data/cache")

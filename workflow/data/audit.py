@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rnca.datasets.splits import Split
+from workflow.data.splits import Split
 
 _CHUNK = 2048
 

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from rnca.datasets.archives import read_bounded
-from rnca.datasets.errors import DataError
-from rnca.datasets.prepared import Content
+from workflow.data.archives import read_bounded
+from workflow.data.errors import DataError
+from workflow.data.prepared import Content
 
 WORDS = 2000
 CLASSES = 50

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rnca.datasets import awa, cifar, embedded, mnist, own, sources, speech
-from rnca.datasets.checksums import file_sha256
-from rnca.datasets.errors import DataError
-from rnca.datasets.fetch import fetch_source, in_mirror, is_cached, with_checksums
-from rnca.datasets.prepared import Content, Prepared, load_prepared, write_prepared
-from rnca.datasets.sources import Source
+from workflow.data import awa, cifar, embedded, mnist, own, sources, speech
+from workflow.data.checksums import file_sha256
+from workflow.data.errors import DataError
+from workflow.data.fetch import fetch_source, in_mirror, is_cached, with_checksums
+from workflow.data.prepared import Content, Prepared, load_prepared, write_prepared
+from workflow.data.sources import Source
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ def prepare(
     destination : path
         The directory to be made.
     entry : mapping, optional
-        A dataset of your own; see `rnca.datasets.own`.
+        A dataset of your own; see `workflow.data.own`.
     cache : path, optional
         Where fetched files are kept; by default RNCA_CACHE, else ``data/cache``.
     checksums : mapping of str to str, optional

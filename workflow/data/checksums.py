@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from rnca.datasets.errors import DataError
+from workflow.data.errors import DataError
 
 _LENGTHS = {"sha256": 64, "git-blob": 40}
 _BLOCK = 1 << 20

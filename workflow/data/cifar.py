@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from rnca.datasets.archives import extract, read_bounded
-from rnca.datasets.errors import DataError
-from rnca.datasets.prepared import Content
+from workflow.data.archives import extract, read_bounded
+from workflow.data.errors import DataError
+from workflow.data.prepared import Content
 
 BATCHES = tuple(f"data_batch_{number}.bin" for number in range(1, 6))
 TEST_BATCH = "test_batch.bin"

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rnca.datasets.mnist import halves
-from rnca.datasets.prepared import Content
+from workflow.data.mnist import halves
+from workflow.data.prepared import Content
 
 DIGITS_CITATION = (
     "E. Alpaydin and C. Kaynak, Optical Recognition of Handwritten Digits, UCI Machine Learning "
@@ -178,7 +178,7 @@ def synthetic_speech(n_rows: int = 5000) -> Content:
         "given_split": np.searchsorted([0.6, 0.8], row / n_rows, side="right").astype(np.int8),
     }
     meta = {
-        "citation": "drawn by rnca.datasets.embedded.synthetic_speech",
+        "citation": "drawn by workflow.data.embedded.synthetic_speech",
         "licence": "CC0",
         "population_correlations": largest_products(rho, ARTICULATORY_COLUMNS),
         "population_linear_correlations": (_linear_factor() * rho).tolist(),
@@ -228,7 +228,7 @@ def rings(n_rows: int = 20_000) -> Content:
         "labels": ring.astype(np.uint8),
     }
     meta = {
-        "citation": "drawn by rnca.datasets.embedded.rings",
+        "citation": "drawn by workflow.data.embedded.rings",
         "licence": "CC0",
         "class_names": ["inner ring", "middle ring", "outer ring"],
         "notes": ["drawn, not recorded: linear PCA and linear CCA find nothing in it"],

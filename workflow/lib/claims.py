@@ -16,7 +16,7 @@ import pandas as pd
 import yaml
 from scipy import stats
 
-from rnca.provenance import read_csv
+from workflow.lib.provenance import read_csv
 
 REPRODUCED, PARTLY, FAILED, NOT_RUN = "reproduced", "partly", "not reproduced", "not run"
 VERDICTS = (REPRODUCED, PARTLY, FAILED, NOT_RUN)

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from os import PathLike
 
-from rnca.files import replacing
-from rnca.reporting.claims import VERDICTS, Finding, Judgement
+from rnca._core.files import replacing
+from workflow.lib.claims import VERDICTS, Finding, Judgement
 
 _HOLDS = {True: "holds", False: "fails", None: "open"}
 

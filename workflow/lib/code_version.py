@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-LIBRARY = ROOT / "src" / "rnca"
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = {"rnca": ROOT / "src" / "rnca", "workflow": ROOT / "workflow"}
 SCRIPTS = ROOT / "workflow" / "scripts"
 
 
@@ -66,10 +66,11 @@ def _imports(path: Path) -> frozenset[Path]:
 def _files(name: str) -> list[Path]:
     """Files that importing a module runs: its own and, inside the library, its packages'."""
     parts = name.split(".")
-    if parts[0] != "rnca":
+    if parts[0] not in PACKAGES:
         sibling = SCRIPTS / f"{parts[0]}.py"
         return [sibling] if sibling.is_file() else []
-    places = [LIBRARY.joinpath(*parts[1:end]) for end in range(2, len(parts) + 1)]
+    package = PACKAGES[parts[0]]
+    places = [package.joinpath(*parts[1:end]) for end in range(2, len(parts) + 1)]
     candidates = [file for place in places for file in (place / "__init__.py", _module(place))]
     return [file for file in candidates if file.is_file()]
 

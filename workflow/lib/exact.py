@@ -8,9 +8,9 @@ import scipy.linalg
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import rbf_kernel
 
-from rnca.mapping import check_count, pair
-from rnca.rows import View, check_at_least_two_rows, check_pair
-from rnca.spectral import leading_eigh
+from rnca._core.mapping import check_count, pair
+from rnca._core.rows import View, check_at_least_two_rows, check_pair
+from rnca._core.spectral import leading_eigh
 
 Matrix = npt.NDArray[np.float64]
 

@@ -7,8 +7,8 @@ from typing import Any
 import matplotlib
 import pandas as pd
 
-from rnca.files import replacing
-from rnca.reporting.tables import BASELINE_NAMES, MAP_NAMES
+from rnca._core.files import replacing
+from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES
 
 matplotlib.use("Agg")
 

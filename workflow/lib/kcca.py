@@ -15,12 +15,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
+from rnca._core.mapping import check_count, check_width, pair
+from rnca._core.moments import Moments
+from rnca._core.rows import View, check_at_least_two_rows, check_pair, grid
+from rnca._core.seeding import seeds
 from rnca.cca import paired_correlations
 from rnca.features import NystroemFeatures
-from rnca.mapping import check_count, check_width, pair
-from rnca.moments import Moments
-from rnca.rows import View, check_at_least_two_rows, check_pair, grid
-from rnca.seeding import seeds
 
 Matrix = npt.NDArray[np.float64]
 
@@ -70,7 +70,7 @@ class KCCA(BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from rnca import KCCA
+    >>> from workflow.lib.kcca import KCCA
     >>> rng = np.random.default_rng(0)
     >>> t = rng.uniform(-2, 2, size=1000)
     >>> X = np.column_stack([t**2, rng.normal(size=1000)])

@@ -5,7 +5,7 @@ from os import PathLike
 
 import pandas as pd
 
-from rnca.provenance import read_csv
+from workflow.lib.provenance import read_csv
 
 _LABELS = ["experiment", "dataset"]
 

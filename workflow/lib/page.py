@@ -13,9 +13,9 @@ from typing import Any
 from jinja2 import Environment
 from markdown_it import MarkdownIt
 
-from rnca.files import replacing
-from rnca.reporting.claims import VERDICTS, Judgement
-from rnca.reporting.claims_table import sentence
+from rnca._core.files import replacing
+from workflow.lib.claims import VERDICTS, Judgement
+from workflow.lib.claims_table import sentence
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 
@@ -87,7 +87,7 @@ def write_page(
     place = Path(path).parent
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(
-        files("rnca.reporting").joinpath("page.html.jinja").read_text(encoding="utf-8")
+        files("workflow.lib").joinpath("page.html.jinja").read_text(encoding="utf-8")
     )
     page = template.render(
         run=run,

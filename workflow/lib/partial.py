@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from rnca.files import replacing
+from rnca._core.files import replacing
 
 Row = dict[str, Any]
 

@@ -18,8 +18,8 @@ import pandas as pd
 from threadpoolctl import threadpool_info
 
 from rnca import __version__
-from rnca.datasets.errors import DataError
-from rnca.files import replacing
+from rnca._core.files import replacing
+from workflow.data.errors import DataError
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas")
 
@@ -133,6 +133,6 @@ def _commit() -> str | None:
         )
     except (OSError, subprocess.CalledProcessError):
         return None
-    if Path(root.strip()).resolve() / "src" / "rnca" != place:
+    if Path(root.strip()).resolve() / "workflow" / "lib" != place:
         return None
     return head.strip() + ("+changes" if status else "")

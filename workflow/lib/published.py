@@ -35,7 +35,7 @@ def beside_published(
     Parameters
     ----------
     summary : DataFrame
-        Of `rnca.reporting.tables.rcca_summary`.
+        Of `workflow.lib.tables.rcca_summary`.
     published : DataFrame
         ``resources/paper/table1_rcca.csv``.
     experiments : collection of str

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from rnca.files import replacing
-from rnca.reporting.published import METHODS
+from rnca._core.files import replacing
+from workflow.lib.published import METHODS
 
 _MAP_ORDER = ["linear", "fourier", "nystroem"]
 _KEYS = ["experiment", "feature_map", "m"]
@@ -88,7 +88,7 @@ def write_markdown(
     path : path
     summary : DataFrame
         Of `rcca_summary`, beside the published numbers and with minutes; with the rows of
-        `rnca.reporting.table1`, if there are any.
+        `workflow.stages.rcca.table1`, if there are any.
     not_run : mapping of experiment to reason
     titles : mapping of experiment to title
         Of the experiments to show, in their order.

@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from plan.autoencoder import AutoencoderPlan
-from plan.baselines import BaselinesPlan
-from plan.bounds import BoundsPlan
-from plan.data import DataPlan
-from plan.extensions import ExtensionsPlan
-from plan.lupi import LupiPlan
-from plan.maps import MapsPlan
-from plan.rcca import RccaPlan
-from plan.rpca import RpcaPlan
-from plan.stage import Stage
+from workflow.plan.autoencoder import AutoencoderPlan
+from workflow.plan.baselines import BaselinesPlan
+from workflow.plan.bounds import BoundsPlan
+from workflow.plan.data import DataPlan
+from workflow.plan.extensions import ExtensionsPlan
+from workflow.plan.lupi import LupiPlan
+from workflow.plan.maps import MapsPlan
+from workflow.plan.rcca import RccaPlan
+from workflow.plan.rpca import RpcaPlan
+from workflow.plan.stage import Stage
 
 # In the order of the paper, which is that of the summary.
 STAGES: dict[str, type[Stage]] = {

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Any
 
-from plan.rcca import (
+from workflow.plan.rcca import (
     CAUTIOUS_OPERATIONS_A_SECOND,
     MINUTES_BESIDE_THE_PASS,
     OPERATIONS_A_SECOND,
 )
-from plan.resources import PROCESSES_MB
-from plan.stage import Arrays, Experiments
+from workflow.plan.resources import PROCESSES_MB
+from workflow.plan.stage import Arrays, Experiments
 
 # Pictures and pixels of each, which no setting tells: to foresee memory and time.
 SHAPES = {

@@ -5,9 +5,9 @@ from itertools import pairwise
 from math import ceil
 from typing import Any
 
-from plan.rcca import CAUTIOUS_OPERATIONS_A_SECOND, MINUTES_IF_UNKNOWN, training_rows
-from plan.resources import PROCESSES_MB
-from plan.stage import Arrays, Experiments
+from workflow.plan.rcca import CAUTIOUS_OPERATIONS_A_SECOND, MINUTES_IF_UNKNOWN, training_rows
+from workflow.plan.resources import PROCESSES_MB
+from workflow.plan.stage import Arrays, Experiments
 
 # What no setting tells: columns of one view.
 COLUMNS = 500

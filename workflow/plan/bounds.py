@@ -3,8 +3,8 @@
 from math import ceil
 from typing import Any
 
-from plan.resources import PROCESSES_MB
-from plan.stage import Stage
+from workflow.plan.resources import PROCESSES_MB
+from workflow.plan.stage import Stage
 
 # Kernels of n rows with their factors, copies of leading blocks, and what makes them, at one time.
 MATRICES_AT_A_TIME = 6

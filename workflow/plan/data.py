@@ -5,8 +5,8 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from plan.resources import PROCESSES_MB
-from rnca.datasets.catalogue import CATALOGUE
+from workflow.data.catalogue import CATALOGUE
+from workflow.plan.resources import PROCESSES_MB
 
 PREPARED = "data/prepared"
 FETCHED = "data/fetched"

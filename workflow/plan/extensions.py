@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from math import ceil
 from typing import Any
 
-from plan.data import PREPARED
-from plan.resources import PROCESSES_MB
-from plan.stage import Arrays, Stage, unknown_dataset
+from workflow.plan.data import PREPARED
+from workflow.plan.resources import PROCESSES_MB
+from workflow.plan.stage import Arrays, Stage, unknown_dataset
 
 # Each has a table and a figure, made from the settings of the same name and of these others.
 REPORTS = {

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Any
 
-from plan.resources import PROCESSES_MB
-from plan.stage import Arrays, Experiments
+from workflow.plan.resources import PROCESSES_MB
+from workflow.plan.stage import Arrays, Experiments
 
 # Of one method in one partition of 1000 training rows under one preprocessing, on one core.
 MINUTES_A_METHOD = 0.06

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Any
 
-from plan.resources import PROCESSES_MB
-from plan.stage import Arrays, Experiments
+from workflow.plan.resources import PROCESSES_MB
+from workflow.plan.stage import Arrays, Experiments
 
 # Of the source's own split, which no setting tells: to foresee how long an experiment takes.
 TRAINING_ROWS = {"mnist": 60_000, "xrmb": 30_000, "xrmb-full": 1_429_236, "mocha": 30_000}

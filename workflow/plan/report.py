@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from plan.stage import Stage
-from rnca.datasets.catalogue import CATALOGUE
+from workflow.data.catalogue import CATALOGUE
+from workflow.plan.stage import Stage
 
 CAPTIONS = Path(__file__).parents[1] / "report"
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from math import ceil
 from typing import Any
 
-from plan.resources import PROCESSES_MB
-from plan.stage import Arrays, Experiments
+from workflow.plan.resources import PROCESSES_MB
+from workflow.plan.stage import Arrays, Experiments
 
 ANALYSES = ("pca", "cca")
 NEEDED = {"pca": ("labels",), "cca": ("x", "y")}

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from plan.data import PREPARED
+from workflow.plan.data import PREPARED
 
 Arrays = Mapping[str, Collection[str]]
 

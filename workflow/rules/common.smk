@@ -6,14 +6,14 @@ import shlex
 import sys
 from pathlib import Path
 
-for own in ("src", "workflow"):
+for own in (".", "src"):
     sys.path.insert(0, str(Path(workflow.basedir) / own))
 
-import settings
-from code_version import code_of
-from plan import Plan, report as report_plan
-from plan.data import FETCHED, PREPARED, record
-from plan.resources import growing
+from workflow import settings
+from workflow.lib.code_version import code_of
+from workflow.plan import Plan, report as report_plan
+from workflow.plan.data import FETCHED, PREPARED, record
+from workflow.plan.resources import growing
 
 settings.check(config)
 plan = Plan(config)

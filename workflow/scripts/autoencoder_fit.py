@@ -2,9 +2,9 @@
 
 from job import job
 
-from rnca.datasets.prepared import load_prepared
-from rnca.provenance import read_csv, write_csv
-from rnca.stages.autoencoder import Experiment, run_part
+from workflow.data.prepared import load_prepared
+from workflow.lib.provenance import read_csv, write_csv
+from workflow.stages.autoencoder.fit import Experiment, run_part
 
 with job(snakemake):
     data = load_prepared(snakemake.input.data, verify=True)

@@ -3,20 +3,20 @@
 import pandas as pd
 from job import job
 
-from rnca.provenance import write_csv
-from rnca.reporting.autoencoder import (
-    ERROR_COLUMNS,
-    autoencoder_summary,
-    write_autoencoder_table,
-)
-from rnca.reporting.autoencoder_figures import (
+from workflow.lib.figures import save
+from workflow.lib.outcomes import read_outcomes
+from workflow.lib.provenance import write_csv
+from workflow.stages.autoencoder.figures import (
     PICTURE_COLUMNS,
     error_figure,
     latent_figure,
     reconstructions_figure,
 )
-from rnca.reporting.figures import save
-from rnca.reporting.outcomes import read_outcomes
+from workflow.stages.autoencoder.report import (
+    ERROR_COLUMNS,
+    autoencoder_summary,
+    write_autoencoder_table,
+)
 
 with job(snakemake):
     inputs, outputs, titles = snakemake.input, snakemake.output, snakemake.params.titles

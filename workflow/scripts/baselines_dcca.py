@@ -4,11 +4,11 @@ import pandas as pd
 from job import job
 from not_had import why_not_had
 
-from rnca.datasets.prepared import load_prepared
-from rnca.provenance import write_csv
-from rnca.reporting.outcomes import labelled, not_run
-from rnca.stages.baselines import Deep, fit_dcca
-from rnca.stages.partial import state_file
+from workflow.data.prepared import load_prepared
+from workflow.lib.outcomes import labelled, not_run
+from workflow.lib.partial import state_file
+from workflow.lib.provenance import write_csv
+from workflow.stages.rcca.baselines import Deep, fit_dcca
 
 with job(snakemake):
     params = snakemake.params

@@ -2,10 +2,10 @@
 
 from job import job
 
-from rnca.provenance import read_csv, write_csv
-from rnca.reporting.baselines import race
-from rnca.reporting.outcomes import read_outcomes
-from rnca.stages.baselines import CURVE_COLUMNS, LABELS
+from workflow.lib.outcomes import read_outcomes
+from workflow.lib.provenance import read_csv, write_csv
+from workflow.stages.rcca.baselines import CURVE_COLUMNS, LABELS
+from workflow.stages.rcca.baselines_report import race
 
 with job(snakemake):
     curve, _ = read_outcomes(snakemake.input.curve, [*LABELS, *CURVE_COLUMNS])

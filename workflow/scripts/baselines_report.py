@@ -3,17 +3,17 @@
 import pandas as pd
 from job import job
 
-from rnca.provenance import write_csv
-from rnca.reporting.baselines import (
+from workflow.lib.figures import save
+from workflow.lib.outcomes import read_outcomes
+from workflow.lib.provenance import write_csv
+from workflow.stages.rcca.baselines import CURVE_COLUMNS, DCCA_COLUMNS, KCCA_COLUMNS, LABELS
+from workflow.stages.rcca.baselines_figures import baselines_figure, kernel_figure
+from workflow.stages.rcca.baselines_report import (
     baselines_summary,
     kernel_growth,
     with_paper,
     write_markdown,
 )
-from rnca.reporting.baselines_figures import baselines_figure, kernel_figure
-from rnca.reporting.figures import save
-from rnca.reporting.outcomes import read_outcomes
-from rnca.stages.baselines import CURVE_COLUMNS, DCCA_COLUMNS, KCCA_COLUMNS, LABELS
 
 with job(snakemake):
     titles, given, output = snakemake.params.titles, snakemake.input, snakemake.output

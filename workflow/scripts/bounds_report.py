@@ -3,10 +3,10 @@
 import pandas as pd
 from job import job
 
-from rnca.provenance import read_csv, write_csv
-from rnca.reporting.bounds import draws, panels, points, write_bounds_table
-from rnca.reporting.bounds_figures import bounds_figure
-from rnca.reporting.figures import save
+from workflow.lib.figures import save
+from workflow.lib.provenance import read_csv, write_csv
+from workflow.stages.bounds.figures import bounds_figure
+from workflow.stages.bounds.report import draws, panels, points, write_bounds_table
 
 with job(snakemake):
     output, params = snakemake.output, snakemake.params

@@ -2,8 +2,8 @@
 
 from job import job
 
-from rnca.provenance import write_csv
-from rnca.stages.bounds import Sweep, simulate
+from workflow.lib.provenance import write_csv
+from workflow.stages.bounds.fit import Sweep, simulate
 
 with job(snakemake):
     norms = simulate(Sweep(**snakemake.params.sweep), range(*snakemake.params.repeats))

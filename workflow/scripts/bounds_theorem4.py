@@ -2,8 +2,13 @@
 
 from job import job
 
-from rnca.provenance import write_csv
-from rnca.stages.theorem4 import Correlations, Counterexample, correlation_errors, violations
+from workflow.lib.provenance import write_csv
+from workflow.stages.bounds.theorem4 import (
+    Correlations,
+    Counterexample,
+    correlation_errors,
+    violations,
+)
 
 with job(snakemake):
     output, params = snakemake.output, snakemake.params

@@ -2,10 +2,10 @@
 
 from job import job
 
-from rnca.provenance import read_csv, write_csv
-from rnca.reporting.bounds_figures import theorem4_figure
-from rnca.reporting.figures import save
-from rnca.reporting.theorem4 import (
+from workflow.lib.figures import save
+from workflow.lib.provenance import read_csv, write_csv
+from workflow.stages.bounds.figures import theorem4_figure
+from workflow.stages.bounds.theorem4_report import (
     against_m,
     against_the_bound,
     write_correlations_table,

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from job import job
 
-from rnca.provenance import write_csv
-from rnca.reporting.claims import judge, ledger, read_claims
-from rnca.reporting.claims_table import write_claims
+from workflow.lib.claims import judge, ledger, read_claims
+from workflow.lib.claims_table import write_claims
+from workflow.lib.provenance import write_csv
 
 with job(snakemake):
     results = Path(snakemake.output.csv).parents[1]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from job import job
 
-from rnca.datasets.prepared import load_prepared
-from rnca.reporting.data import write_data_table
+from workflow.data.prepared import load_prepared
+from workflow.data.table import write_data_table
 
 with job(snakemake):
     not_had = dict.fromkeys(snakemake.params.skipped, "left out by `skip` in the configuration")

@@ -3,10 +3,10 @@
 from job import job
 from not_had import why_not_had
 
-from rnca.datasets.prepared import load_prepared
-from rnca.provenance import write_csv
-from rnca.reporting.outcomes import not_run
-from rnca.stages.clustering import Comparison, on_dataset
+from workflow.data.prepared import load_prepared
+from workflow.lib.outcomes import not_run
+from workflow.lib.provenance import write_csv
+from workflow.stages.extensions.clustering import Comparison, on_dataset
 
 with job(snakemake):
     labels = {"experiment": "clustering", "dataset": snakemake.params.dataset}

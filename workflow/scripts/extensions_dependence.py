@@ -2,8 +2,8 @@
 
 from job import job
 
-from rnca.provenance import write_csv
-from rnca.stages.dependence import Simulation, power
+from workflow.lib.provenance import write_csv
+from workflow.stages.extensions.dependence import Simulation, power
 
 with job(snakemake):
     made_by = snakemake.params.simulation

@@ -3,10 +3,10 @@
 from job import job
 from not_had import why_not_had
 
-from rnca.datasets.prepared import load_prepared
-from rnca.provenance import write_csv
-from rnca.reporting.outcomes import not_run
-from rnca.stages.discriminants import Contest, classify
+from workflow.data.prepared import load_prepared
+from workflow.lib.outcomes import not_run
+from workflow.lib.provenance import write_csv
+from workflow.stages.extensions.discriminants import Contest, classify
 
 with job(snakemake):
     labels = {"experiment": "discriminants", "dataset": snakemake.params.dataset}

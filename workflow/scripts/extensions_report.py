@@ -2,10 +2,10 @@
 
 from job import job
 
-from rnca.files import replacing
-from rnca.provenance import write_csv
-from rnca.reporting.extensions import report_on
-from rnca.reporting.figures import save
+from rnca._core.files import replacing
+from workflow.lib.figures import save
+from workflow.lib.provenance import write_csv
+from workflow.stages.extensions.report import report_on
 
 with job(snakemake):
     output = snakemake.output

@@ -2,8 +2,8 @@
 
 from job import job
 
-from rnca.provenance import write_csv
-from rnca.stages.clustering import Comparison, on_shapes
+from workflow.lib.provenance import write_csv
+from workflow.stages.extensions.clustering import Comparison, on_shapes
 
 with job(snakemake):
     made_by = snakemake.params.comparison

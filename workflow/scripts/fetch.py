@@ -7,10 +7,10 @@ from pathlib import Path
 
 from job import job
 
-from rnca.datasets.catalogue import dataset
-from rnca.datasets.errors import FetchError
-from rnca.datasets.fetch import fetch_source
-from rnca.files import replacing
+from rnca._core.files import replacing
+from workflow.data.catalogue import dataset
+from workflow.data.errors import FetchError
+from workflow.data.fetch import fetch_source
 
 with job(snakemake):
     entry, log = dataset(snakemake.wildcards.dataset), Path(snakemake.log[0])

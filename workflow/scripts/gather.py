@@ -3,8 +3,8 @@
 from job import job
 from not_had import why_not_had
 
-from rnca.provenance import write_csv
-from rnca.reporting.outcomes import gather, not_run
+from workflow.lib.outcomes import gather, not_run
+from workflow.lib.provenance import write_csv
 
 with job(snakemake):
     labels = {

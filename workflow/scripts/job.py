@@ -11,9 +11,6 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-# The library of this very project: a job in a conda environment has no other, and no PYTHONPATH.
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
-
 
 @contextmanager
 def job(snakemake: Any) -> Iterator[None]:

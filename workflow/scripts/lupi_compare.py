@@ -2,9 +2,9 @@
 
 from job import job
 
-from rnca.datasets.prepared import load_prepared
-from rnca.provenance import write_csv
-from rnca.stages.lupi import Experiment, compare
+from workflow.data.prepared import load_prepared
+from workflow.lib.provenance import write_csv
+from workflow.stages.lupi.fit import Experiment, compare
 
 with job(snakemake):
     data = load_prepared(snakemake.input.data, verify=True)

@@ -3,11 +3,11 @@
 import pandas as pd
 from job import job
 
-from rnca.provenance import read_csv
-from rnca.reporting.figures import save
-from rnca.reporting.lupi import ACCURACY_COLUMNS, SETTINGS_COLUMNS, published_means
-from rnca.reporting.lupi_figures import methods_figure, partitions_figure, reg_figure
-from rnca.reporting.outcomes import read_outcomes
+from workflow.lib.figures import save
+from workflow.lib.outcomes import read_outcomes
+from workflow.lib.provenance import read_csv
+from workflow.stages.lupi.figures import methods_figure, partitions_figure, reg_figure
+from workflow.stages.lupi.report import ACCURACY_COLUMNS, SETTINGS_COLUMNS, published_means
 
 with job(snakemake):
     given, out, params = snakemake.input, snakemake.output, snakemake.params

@@ -3,16 +3,16 @@
 import pandas as pd
 from job import job
 
-from rnca.provenance import write_csv
-from rnca.reporting.lupi import (
+from workflow.lib.outcomes import read_outcomes
+from workflow.lib.provenance import write_csv
+from workflow.stages.lupi.report import (
     ACCURACY_COLUMNS,
     lupi_pairs,
     lupi_summary,
     published_means,
     write_lupi_table,
 )
-from rnca.reporting.lupi_verdict import write_verdict
-from rnca.reporting.outcomes import read_outcomes
+from workflow.stages.lupi.verdict import write_verdict
 
 with job(snakemake):
     accuracy, not_run = read_outcomes(snakemake.input.accuracy, ACCURACY_COLUMNS)

@@ -2,9 +2,9 @@
 
 from job import job
 
-from rnca.datasets.prepared import load_prepared
-from rnca.provenance import write_csv
-from rnca.stages.maps import Comparison, compare
+from workflow.data.prepared import load_prepared
+from workflow.lib.provenance import write_csv
+from workflow.stages.maps.fit import Comparison, compare
 
 with job(snakemake):
     data = load_prepared(snakemake.input.data, verify=True)

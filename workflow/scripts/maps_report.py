@@ -3,10 +3,13 @@
 import pandas as pd
 from job import job
 
-from rnca.provenance import read_csv, write_csv
-from rnca.reporting.baselines import DEEP_COLUMNS, KERNEL_COLUMNS, baselines_summary
-from rnca.reporting.figures import save
-from rnca.reporting.maps import (
+from workflow.lib.figures import save
+from workflow.lib.outcomes import read_outcomes
+from workflow.lib.provenance import read_csv, write_csv
+from workflow.lib.published import beside_published
+from workflow.stages.maps.figures import score_figure, size_figure, speed_figure
+from workflow.stages.maps.fit import SCORE_COLUMNS
+from workflow.stages.maps.report import (
     score_summary,
     speed_summary,
     with_measured,
@@ -14,11 +17,8 @@ from rnca.reporting.maps import (
     write_size_table,
     write_speed_table,
 )
-from rnca.reporting.maps_figures import score_figure, size_figure, speed_figure
-from rnca.reporting.outcomes import read_outcomes
-from rnca.reporting.published import beside_published
-from rnca.stages.maps import SCORE_COLUMNS
-from rnca.stages.maps_sizes import model_sizes
+from workflow.stages.maps.sizes import model_sizes
+from workflow.stages.rcca.baselines_report import DEEP_COLUMNS, KERNEL_COLUMNS, baselines_summary
 
 with job(snakemake):
     inputs, outputs, titles = snakemake.input, snakemake.output, snakemake.params.titles

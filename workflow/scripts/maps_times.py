@@ -2,8 +2,8 @@
 
 from job import job
 
-from rnca.provenance import write_csv
-from rnca.stages.maps_times import Timing, time_maps
+from workflow.lib.provenance import write_csv
+from workflow.stages.maps.times import Timing, time_maps
 
 with job(snakemake):
     made_by = {"timing": snakemake.params.timing, "threads": snakemake.threads}

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from job import job
 
-from rnca.provenance import environment
-from rnca.reporting.claims import judge, read_claims
-from rnca.reporting.page import Exhibit, Section, write_page
+from workflow.lib.claims import judge, read_claims
+from workflow.lib.page import Exhibit, Section, write_page
+from workflow.lib.provenance import environment
 
 with job(snakemake):
     params = snakemake.params

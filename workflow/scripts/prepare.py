@@ -2,7 +2,7 @@
 
 from job import job
 
-from rnca.datasets.catalogue import prepare
+from workflow.data.catalogue import prepare
 
 with job(snakemake):
     prepare(

@@ -3,9 +3,9 @@
 import pandas as pd
 from job import job
 
-from rnca.provenance import read_csv
-from rnca.reporting.figures import save
-from rnca.reporting.rcca_figures import rcca_figure
+from workflow.lib.figures import save
+from workflow.lib.provenance import read_csv
+from workflow.stages.rcca.figures import rcca_figure
 
 with job(snakemake):
     summary = read_csv(snakemake.input.table)

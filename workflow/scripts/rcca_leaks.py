@@ -3,10 +3,10 @@
 import pandas as pd
 from job import job
 
-from rnca.datasets.audit import leak_audit
-from rnca.datasets.prepared import load_prepared
-from rnca.datasets.splits import Split
-from rnca.provenance import write_csv
+from workflow.data.audit import leak_audit
+from workflow.data.prepared import load_prepared
+from workflow.data.splits import Split
+from workflow.lib.provenance import write_csv
 
 with job(snakemake):
     data = load_prepared(snakemake.input.data, verify=True)

@@ -2,9 +2,9 @@
 
 from job import job
 
-from rnca.provenance import write_csv
-from rnca.reporting.leaks import COLUMNS, write_leaks_table
-from rnca.reporting.outcomes import read_outcomes
+from workflow.lib.outcomes import read_outcomes
+from workflow.lib.provenance import write_csv
+from workflow.stages.rcca.leaks import COLUMNS, write_leaks_table
 
 with job(snakemake):
     leaks, _ = read_outcomes(snakemake.input.leaks, COLUMNS)

@@ -3,11 +3,11 @@
 import pandas as pd
 from job import job
 
-from rnca.provenance import read_csv
-from rnca.reporting.baselines import EPOCH_COLUMNS
-from rnca.reporting.figures import save
-from rnca.reporting.outcomes import read_outcomes
-from rnca.reporting.rcca_figures import minutes_figure
+from workflow.lib.figures import save
+from workflow.lib.outcomes import read_outcomes
+from workflow.lib.provenance import read_csv
+from workflow.stages.rcca.baselines_report import EPOCH_COLUMNS
+from workflow.stages.rcca.figures import minutes_figure
 
 with job(snakemake):
     summary = read_csv(snakemake.input.table)

@@ -2,9 +2,9 @@
 
 from job import job
 
-from rnca.datasets.prepared import load_prepared
-from rnca.provenance import write_csv
-from rnca.stages.rcca import Experiment, fit_path
+from workflow.data.prepared import load_prepared
+from workflow.lib.provenance import write_csv
+from workflow.stages.rcca.fit import Experiment, fit_path
 
 with job(snakemake):
     data = load_prepared(snakemake.input.data, verify=True)

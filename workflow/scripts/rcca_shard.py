@@ -2,8 +2,8 @@
 
 from job import job
 
-from rnca.datasets.prepared import load_prepared
-from rnca.stages.rcca import Experiment, accumulate_shard
+from workflow.data.prepared import load_prepared
+from workflow.stages.rcca.fit import Experiment, accumulate_shard
 
 with job(snakemake):
     data = load_prepared(snakemake.input.data, verify=True)

@@ -2,10 +2,10 @@
 
 from job import job
 
-from rnca.datasets.prepared import load_prepared
-from rnca.provenance import write_csv
-from rnca.stages.rcca import Experiment
-from rnca.stages.svd_times import time_svds
+from workflow.data.prepared import load_prepared
+from workflow.lib.provenance import write_csv
+from workflow.stages.rcca.fit import Experiment
+from workflow.stages.rcca.svd import time_svds
 
 with job(snakemake):
     data = load_prepared(snakemake.input.data, verify=True)

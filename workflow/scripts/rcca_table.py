@@ -3,14 +3,14 @@
 import pandas as pd
 from job import job
 
-from rnca.provenance import write_csv
-from rnca.reporting.baselines import DEEP_COLUMNS, KERNEL_COLUMNS
-from rnca.reporting.latex import write_latex
-from rnca.reporting.minutes import TIMING_COLUMNS, with_minutes
-from rnca.reporting.outcomes import read_outcomes
-from rnca.reporting.published import beside_published
-from rnca.reporting.table1 import with_baselines
-from rnca.reporting.tables import SUMS_COLUMNS, rcca_summary, write_markdown
+from workflow.lib.outcomes import read_outcomes
+from workflow.lib.provenance import write_csv
+from workflow.lib.published import beside_published
+from workflow.lib.tables import SUMS_COLUMNS, rcca_summary, write_markdown
+from workflow.stages.rcca.baselines_report import DEEP_COLUMNS, KERNEL_COLUMNS
+from workflow.stages.rcca.latex import write_latex
+from workflow.stages.rcca.minutes import TIMING_COLUMNS, with_minutes
+from workflow.stages.rcca.table1 import with_baselines
 
 with job(snakemake):
     titles, protocol = snakemake.params.titles, snakemake.params.published

@@ -2,11 +2,11 @@
 
 from job import job
 
-from rnca.provenance import write_csv
-from rnca.reporting.figures import save
-from rnca.reporting.outcomes import read_outcomes
-from rnca.reporting.rcca_figures import tuning_figure
-from rnca.reporting.tuning import TUNING_COLUMNS, chosen, write_tuning_table
+from workflow.lib.figures import save
+from workflow.lib.outcomes import read_outcomes
+from workflow.lib.provenance import write_csv
+from workflow.stages.rcca.figures import tuning_figure
+from workflow.stages.rcca.tuning import TUNING_COLUMNS, chosen, write_tuning_table
 
 with job(snakemake):
     titles, output = snakemake.params.titles, snakemake.output

@@ -2,10 +2,10 @@
 
 from job import job
 
-from rnca.provenance import write_csv
-from rnca.reporting.outcomes import read_outcomes
-from rnca.reporting.tables import SUMS_COLUMNS
-from rnca.reporting.variants import beside_base, write_variants_table
+from workflow.lib.outcomes import read_outcomes
+from workflow.lib.provenance import write_csv
+from workflow.lib.tables import SUMS_COLUMNS
+from workflow.stages.rcca.variants import beside_base, write_variants_table
 
 with job(snakemake):
     sums, _ = read_outcomes(snakemake.input.sums, SUMS_COLUMNS)

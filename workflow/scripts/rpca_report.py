@@ -4,10 +4,11 @@ from pathlib import Path
 
 from job import job
 
-from rnca.provenance import write_csv
-from rnca.reporting.figures import save
-from rnca.reporting.outcomes import read_outcomes
-from rnca.reporting.rpca import (
+from workflow.lib.figures import save
+from workflow.lib.outcomes import read_outcomes
+from workflow.lib.provenance import write_csv
+from workflow.stages.rpca.figures import agreement_figure, scatter_figure, times_figure
+from workflow.stages.rpca.report import (
     ERRORS_COLUMNS,
     MERITS_COLUMNS,
     SCORES_COLUMNS,
@@ -18,7 +19,6 @@ from rnca.reporting.rpca import (
     rates,
     write_markdown,
 )
-from rnca.reporting.rpca_figures import agreement_figure, scatter_figure, times_figure
 
 with job(snakemake):
     titles, given, output = snakemake.params.titles, snakemake.input, snakemake.output

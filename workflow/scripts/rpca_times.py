@@ -4,10 +4,10 @@ import pandas as pd
 from job import job
 from not_had import why_not_had
 
-from rnca.datasets.prepared import load_prepared
-from rnca.provenance import write_csv
-from rnca.reporting.outcomes import not_run
-from rnca.stages.rpca_times import Timing, race
+from workflow.data.prepared import load_prepared
+from workflow.lib.outcomes import not_run
+from workflow.lib.provenance import write_csv
+from workflow.stages.rpca.times import Timing, race
 
 with job(snakemake):
     params = snakemake.params

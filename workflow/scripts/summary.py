@@ -4,10 +4,10 @@ from pathlib import Path
 
 from job import job
 
-from rnca.files import replacing
-from rnca.provenance import read_csv
-from rnca.reporting.leaks import leak_lines
-from rnca.reporting.outcomes import read_outcomes
+from rnca._core.files import replacing
+from workflow.lib.outcomes import read_outcomes
+from workflow.lib.provenance import read_csv
+from workflow.stages.rcca.leaks import leak_lines
 
 with job(snakemake):
     lines = [Path(table).read_text(encoding="utf-8") for table in snakemake.input.tables]

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from rnca._core.mapping import FeatureMapping, check_count, check_width, pair
+from rnca._core.moments import Moments
+from rnca._core.rows import FloatArray, View, check_at_least_two_rows
+from rnca._core.seeding import seeds
+from rnca._core.streaming import add_rows, exact_times
 from rnca.features import FeatureMap
-from rnca.mapping import FeatureMapping, check_count, check_width, pair
-from rnca.moments import Moments
-from rnca.rows import FloatArray, View, check_at_least_two_rows
-from rnca.seeding import seeds
-from rnca.streaming import add_rows, exact_times
 
 Matrix = npt.NDArray[np.float64]
 
@@ -55,7 +55,7 @@ class MomentsFit(FeatureMapping, ABC):
         stop = n if stop is None else stop
         if not 0 <= start < stop <= n:
             raise ValueError(
-                f"rows {start}:{stop}: there are {n} rows. Take ranges from rnca.rows.shard_bounds."
+                f"rows {start}:{stop}: there are {n} rows. Take ranges from `shard_bounds`."
             )
         moments = self.empty_moments()
         self._add_rows(moments, views, start, stop, precision)

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from rnca._core.rows import FloatArray, View, grid
 from rnca.features import FEATURE_MAPS, FeatureMap, LinearFeatures
-from rnca.rows import FloatArray, View, grid
 
 
 def pair(value: Any, name: str) -> tuple[Any, Any]:

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import blas
 
-from rnca.files import replacing
-from rnca.npz import packed_bytes, read_member
-from rnca.products import add_gram, add_product
-from rnca.rows import FloatArray, grid
+from rnca._core.files import replacing
+from rnca._core.npz import packed_bytes, read_member
+from rnca._core.products import add_gram, add_product
+from rnca._core.rows import FloatArray, grid
 
 _FORMAT = 1
 _PROBES = 8

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from rnca.workers import Run, workers
+from rnca._core.workers import Run, workers
 
 Matrix = npt.NDArray[np.float64]
 Product = Callable[[Matrix], Matrix]

@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
+from rnca._core.moments import Moments, probes
+from rnca._core.products import add_gram, add_product
+from rnca._core.rows import FloatArray, View, grid
+from rnca._core.workers import Task, workers
 from rnca.features import FeatureMap
-from rnca.moments import Moments, probes
-from rnca.products import add_gram, add_product
-from rnca.rows import FloatArray, View, grid
-from rnca.workers import Task, workers
 
 # Tiles as large as still leave work for every thread: smaller ones cost BLAS a tenth of its speed.
 _TILE = 1024
@@ -58,7 +58,7 @@ def add_rows(
         Of the features.
     precision : {"float64", "float32"}
         Of the products within a chunk; their sum over chunks is always in float64. With float32
-        the error is sketched: see `rnca.moments.Moments.error_norm`.
+        the error is sketched: see `rnca._core.moments.Moments.error_norm`.
     progress : bool
         Show a bar.
     """

@@ -7,9 +7,9 @@ import numpy.typing as npt
 import scipy.linalg
 from scipy.linalg import blas, lapack
 
-from rnca.moments import Moments
-from rnca.rows import grid
-from rnca.spectral import leading_svd
+from rnca._core.moments import Moments
+from rnca._core.rows import grid
+from rnca._core.spectral import leading_svd
 
 Matrix = npt.NDArray[np.float64]
 

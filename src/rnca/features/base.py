@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rnca.rows import FloatArray, View, grid
+from rnca._core.rows import FloatArray, View, grid
 
 _TRANSFORM_CHUNK = 2048
 # Parameters that show in the fitted attributes, whose checksum is taken.

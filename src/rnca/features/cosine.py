@@ -9,10 +9,10 @@ import scipy.linalg
 from scipy.special import ndtri
 from scipy.stats import qmc
 
+from rnca._core.rows import FloatArray, View
+from rnca._core.seeding import streams
 from rnca.features.base import FeatureMap
 from rnca.features.width import resolve_gamma
-from rnca.rows import FloatArray, View
-from rnca.seeding import streams
 
 Matrix = npt.NDArray[np.float64]
 

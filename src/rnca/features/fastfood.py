@@ -5,9 +5,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from rnca._core.rows import FloatArray
 from rnca.features.cosine import CosineFeatures, uniform_phases
 from rnca.features.hadamard import hadamard_transform
-from rnca.rows import FloatArray
 
 Indices = npt.NDArray[np.integer[Any]]
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from rnca.rows import FloatArray
+from rnca._core.rows import FloatArray
 
 _LARGEST_FACTOR = 4  # log2 of its order
 

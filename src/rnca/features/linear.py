@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from rnca._core.rows import FloatArray, View
 from rnca.features.base import FeatureMap
-from rnca.rows import FloatArray, View
 
 
 class LinearFeatures(FeatureMap):

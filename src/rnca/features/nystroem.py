@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from rnca._core.rows import FloatArray, View
+from rnca._core.seeding import streams
 from rnca.features.base import FeatureMap
 from rnca.features.width import resolve_gamma
-from rnca.rows import FloatArray, View
-from rnca.seeding import streams
 
 # Added to the diagonal of the landmark kernel before it is factored. Fixed, since a value that
 # depended on m would break the prefix property.

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from rnca.rows import View
-from rnca.seeding import streams
+from rnca._core.rows import View
+from rnca._core.seeding import streams
 
 _MEDIAN_PAIRS = 4_000
 

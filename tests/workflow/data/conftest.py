@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rnca.datasets.catalogue import CATALOGUE, availability, prepare
-from rnca.datasets.fetch import mirror_directory
-from rnca.datasets.prepared import Prepared
+from workflow.data.catalogue import CATALOGUE, availability, prepare
+from workflow.data.fetch import mirror_directory
+from workflow.data.prepared import Prepared
 
 
 @pytest.fixture

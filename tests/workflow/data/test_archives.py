@@ -5,8 +5,8 @@ import tarfile
 
 import pytest
 
-from rnca.datasets.archives import extract, read_bounded
-from rnca.datasets.errors import DataError
+from workflow.data.archives import extract, read_bounded
+from workflow.data.errors import DataError
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress])

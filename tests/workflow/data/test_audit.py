@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from rnca.datasets.audit import frame_keys, leak_audit, row_keys
-from rnca.datasets.splits import Split, given_split, group_split
+from workflow.data.audit import frame_keys, leak_audit, row_keys
+from workflow.data.splits import Split, given_split, group_split
 
 
 def counts(found, part):

@@ -6,8 +6,8 @@ import struct
 import numpy as np
 import pytest
 
-from rnca.datasets.awa import read_counts, read_matrix, read_names, read_pickled_array
-from rnca.datasets.errors import DataError
+from workflow.data.awa import read_counts, read_matrix, read_names, read_pickled_array
+from workflow.data.errors import DataError
 
 COUNTS = np.arange(6000.0).reshape(3, 2000)
 # As Python 2 writes it: the bytes of the array as an 8-bit string.

@@ -1,10 +1,10 @@
-"""``python -m rnca.datasets``; its ``check`` is tested with own data."""
+"""``python -m workflow.data``; its ``check`` is tested with own data."""
 
 import pytest
 
-from rnca.datasets.__main__ import main
-from rnca.datasets.catalogue import CATALOGUE
-from rnca.datasets.prepared import load_prepared
+from workflow.data.__main__ import main
+from workflow.data.catalogue import CATALOGUE
+from workflow.data.prepared import load_prepared
 
 
 @pytest.fixture(autouse=True)

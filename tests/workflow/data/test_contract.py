@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rnca.datasets.catalogue import CATALOGUE, dataset
-from rnca.datasets.errors import DataError
-from rnca.datasets.prepared import load_prepared
+from workflow.data.catalogue import CATALOGUE, dataset
+from workflow.data.errors import DataError
+from workflow.data.prepared import load_prepared
 
 SHAPES = {
     "digits": {"x": (1797, 32), "y": (1797, 32), "images": (1797, 8, 8), "labels": (1797,)},

@@ -23,11 +23,11 @@ from PIL import Image
 from scipy.io import savemat
 
 from rnca import Moments
-from rnca.datasets import archives, awa, cifar, mnist, own, speech
-from rnca.datasets.errors import DataError
-from rnca.datasets.matlab import MatFile
-from rnca.datasets.prepared import load_prepared, write_prepared
-from rnca.datasets.splits import Split, random_split
+from workflow.data import archives, awa, cifar, mnist, own, speech
+from workflow.data.errors import DataError
+from workflow.data.matlab import MatFile
+from workflow.data.prepared import load_prepared, write_prepared
+from workflow.data.splits import Split, random_split
 
 MUTANTS = 150
 EXTREMES = [0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 2**31 - 1, 2**31, 2**32 - 1]

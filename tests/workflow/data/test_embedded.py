@@ -6,7 +6,7 @@ from scipy.special import erfinv
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.preprocessing import PolynomialFeatures
 
-from rnca.datasets.embedded import (
+from workflow.data.embedded import (
     ATTRIBUTES,
     LATENT_CORRELATIONS,
     SPEECH_SEED,

@@ -25,12 +25,12 @@ from pathlib import Path
 import pytest
 import trustme
 
-from rnca.datasets.archives import extract
-from rnca.datasets.checksums import Checksum
-from rnca.datasets.download import Patience
-from rnca.datasets.errors import FetchError
-from rnca.datasets.fetch import default_cache, fetch, fetch_source
-from rnca.datasets.sources import Bundle, File, NpmPackage, Source, Url
+from workflow.data.archives import extract
+from workflow.data.checksums import Checksum
+from workflow.data.download import Patience
+from workflow.data.errors import FetchError
+from workflow.data.fetch import default_cache, fetch, fetch_source
+from workflow.data.sources import Bundle, File, NpmPackage, Source, Url
 
 BODY = bytes(range(256)) * 2000
 DIGEST = hashlib.sha256(BODY).hexdigest()
@@ -534,10 +534,10 @@ def test_npm_missing_is_named(tmp_path, monkeypatch):
 FETCHER = """
 import sys
 from pathlib import Path
-from rnca.datasets.checksums import Checksum
-from rnca.datasets.errors import FetchError
-from rnca.datasets.fetch import fetch
-from rnca.datasets.sources import File, Url
+from workflow.data.checksums import Checksum
+from workflow.data.errors import FetchError
+from workflow.data.fetch import fetch
+from workflow.data.sources import File, Url
 address, cache, digest = sys.argv[1:]
 file = File("thing.bin", "sub/thing.bin", Checksum(digest), (Url(address),), size=512_000)
 try:

@@ -3,10 +3,10 @@ import pytest
 import yaml
 from scipy.io import savemat
 
-from rnca.datasets.__main__ import main
-from rnca.datasets.catalogue import prepare
-from rnca.datasets.errors import DataError
-from rnca.datasets.own import read
+from workflow.data.__main__ import main
+from workflow.data.catalogue import prepare
+from workflow.data.errors import DataError
+from workflow.data.own import read
 
 X = np.arange(12.0).reshape(6, 2)
 Y = np.arange(18.0).reshape(6, 3) ** 2

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from rnca.datasets import cifar, mnist
-from rnca.datasets.errors import DataError
+from workflow.data import cifar, mnist
+from workflow.data.errors import DataError
 
 
 def idx(array, kind=8):

@@ -8,8 +8,8 @@ import time
 import numpy as np
 import pytest
 
-from rnca.datasets.errors import DataError
-from rnca.datasets.prepared import load_prepared, write_prepared
+from workflow.data.errors import DataError
+from workflow.data.prepared import load_prepared, write_prepared
 
 META = {"name": "toy", "kind": "own", "title": "a toy"}
 
@@ -143,7 +143,7 @@ def test_a_full_disk_is_named_and_leaves_nothing(tmp_path):
 
 WRITER = """
 import sys, numpy as np
-from rnca.datasets.prepared import write_prepared
+from workflow.data.prepared import write_prepared
 arrays = {name: np.ones((400_000, 50)) for name in ("x", "y")}
 write_prepared(sys.argv[1], arrays, {"name": "toy", "kind": "own", "title": "big"})
 """

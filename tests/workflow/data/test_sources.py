@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from rnca.datasets.catalogue import CATALOGUE
-from rnca.datasets.sources import Bundle, Url
+from workflow.data.catalogue import CATALOGUE
+from workflow.data.sources import Bundle, Url
 
 FETCHED = [name for name, entry in CATALOGUE.items() if entry.source is not None]
 

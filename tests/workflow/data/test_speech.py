@@ -6,10 +6,10 @@ import pytest
 import rdata
 from scipy.io import savemat
 
-from rnca.datasets.checksums import Checksum
-from rnca.datasets.errors import DataError
-from rnca.datasets.matlab import MatFile
-from rnca.datasets.speech import paper_parts, parse_mat_pair, parse_r_parts
+from workflow.data.checksums import Checksum
+from workflow.data.errors import DataError
+from workflow.data.matlab import MatFile
+from workflow.data.speech import paper_parts, parse_mat_pair, parse_r_parts
 
 RNG = np.random.default_rng(0)
 A = RNG.normal(size=(30, 273)).astype(np.float32)

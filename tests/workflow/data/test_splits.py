@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rnca.datasets.errors import DataError
-from rnca.datasets.splits import (
+from workflow.data.errors import DataError
+from workflow.data.splits import (
     Split,
     fraction_split,
     given_split,

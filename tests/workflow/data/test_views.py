@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rnca.datasets.views import RowView, column_moments, standardised
+from workflow.data.views import RowView, column_moments, standardised
 
 
 @pytest.fixture

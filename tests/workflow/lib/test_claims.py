@@ -6,16 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rnca.reporting.baselines import baselines_summary
-from rnca.reporting.claims import judge, ledger, read_claims
-from rnca.reporting.claims_table import counts, write_claims
-from rnca.reporting.maps import with_measured
-from rnca.reporting.minutes import with_minutes
-from rnca.reporting.outcomes import read_outcomes
-from rnca.reporting.published import beside_published
-from rnca.reporting.table1 import with_baselines
-from rnca.reporting.tables import rcca_summary
-from rnca.stages.maps_sizes import model_sizes
+from workflow.lib.claims import judge, ledger, read_claims
+from workflow.lib.claims_table import counts, write_claims
+from workflow.lib.outcomes import read_outcomes
+from workflow.lib.published import beside_published
+from workflow.lib.tables import rcca_summary
+from workflow.stages.maps.report import with_measured
+from workflow.stages.maps.sizes import model_sizes
+from workflow.stages.rcca.baselines_report import baselines_summary
+from workflow.stages.rcca.minutes import with_minutes
+from workflow.stages.rcca.table1 import with_baselines
 
 ROOT = Path(__file__).parents[2]
 CLAIMS = read_claims(ROOT / "resources" / "paper" / "claims.yaml")

@@ -2,7 +2,7 @@
 
 import pytest
 
-import code_version
+from workflow.lib import code_version
 
 FILES = {
     "src/rnca/__init__.py": "",

@@ -8,7 +8,7 @@ from sklearn.decomposition import KernelPCA
 from sklearn.metrics.pairwise import rbf_kernel
 
 import oracles
-from rnca import kernel_cca, kernel_pca
+from workflow.lib.exact import kernel_cca, kernel_pca
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rnca.exponents import fitted_exponent
+from workflow.lib.exponents import fitted_exponent
 
 
 def test_exponent_of_a_power_law_with_noise_lies_within_its_error():

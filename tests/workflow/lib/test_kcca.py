@@ -8,8 +8,9 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import NotFittedError
 
 import oracles
-from rnca import KCCA, RCCA, NystroemFeatures, kernel_cca
-from rnca.kcca import kcca_bytes
+from rnca import RCCA, NystroemFeatures
+from workflow.lib.exact import kernel_cca
+from workflow.lib.kcca import KCCA, kcca_bytes
 
 WIDTHS = (1e-3, 2e-3)
 

@@ -1,7 +1,7 @@
 """What the report says of runs that are, and are not, about the paper."""
 
-from rnca.reporting.claims import judge
-from rnca.reporting.page import Section, write_page
+from workflow.lib.claims import judge
+from workflow.lib.page import Section, write_page
 
 
 def written(path, judgements, standing_in=()):

@@ -7,8 +7,8 @@ import subprocess
 import pandas as pd
 import pytest
 
-from rnca import provenance
-from rnca.datasets.errors import DataError
+from workflow.data.errors import DataError
+from workflow.lib import provenance
 
 FRAME = pd.DataFrame({"m": [10, 20], "sum": [0.1 + 0.2, 1e-300], "map": ["fourier", None]})
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")

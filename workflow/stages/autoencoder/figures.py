@@ -13,8 +13,8 @@ from matplotlib.image import imread
 from matplotlib.ticker import LogLocator, NullLocator
 from numpy.typing import NDArray
 
-from rnca.reporting.autoencoder import METHODS
-from rnca.reporting.figures import STYLE, panels, wrapped
+from workflow.lib.figures import STYLE, panels, wrapped
+from workflow.stages.autoencoder.report import METHODS
 
 # Okabe and Ito's palette; each method also has a marker of its own.
 LOOK: dict[str, dict[str, Any]] = {
@@ -69,7 +69,7 @@ def error_figure(summary: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     Parameters
     ----------
     summary : DataFrame
-        Of `rnca.reporting.autoencoder.autoencoder_summary`.
+        Of `workflow.stages.autoencoder.report.autoencoder_summary`.
     titles : mapping of experiment to title
     """
     swept = summary[summary["axis"].isin(list(_AXES))]

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from rnca._core.seeding import derived_seed
+from rnca._core.workers import blas_threads
 from rnca.autoencoder import RandomizedAutoencoder
-from rnca.datasets.prepared import Prepared
-from rnca.datasets.splits import fraction_split
-from rnca.datasets.views import RowView
 from rnca.features import median_gamma
-from rnca.provenance import peak_mb
-from rnca.seeding import derived_seed
-from rnca.stages.pictures import latent_map, no_pictures, picture_rows, shown_rows
-from rnca.workers import blas_threads
+from workflow.data.prepared import Prepared
+from workflow.data.splits import fraction_split
+from workflow.data.views import RowView
+from workflow.lib.provenance import peak_mb
+from workflow.stages.autoencoder.pictures import latent_map, no_pictures, picture_rows, shown_rows
 
 # Rows that stand for all where no more are needed: for the median heuristic of the latent
 # factors, and for the errors on training and tuning rows.

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from rnca.autoencoder import RandomizedAutoencoder
-from rnca.datasets.prepared import Prepared
-from rnca.datasets.views import RowView
+from workflow.data.prepared import Prepared
+from workflow.data.views import RowView
 
 COLUMNS = ["use", "method", "row", "label", "factor_1", "factor_2", "png"]
 # Room for so many pictures a side in a map of the latent space, and how many at most.

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from rnca.files import replacing
-from rnca.reporting.tables import plus_minus
+from rnca._core.files import replacing
+from workflow.lib.tables import plus_minus
 
 METHODS = {
     "pca": "linear PCA",

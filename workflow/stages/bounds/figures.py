@@ -9,9 +9,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
-from rnca.bounds import cca_bound, limiting_cca_error
-from rnca.reporting.bounds import CLAIMED
-from rnca.reporting.figures import STYLE
+from workflow.lib.figures import STYLE
+from workflow.stages.bounds.norms import cca_bound, limiting_cca_error
+from workflow.stages.bounds.report import CLAIMED
 
 # Okabe and Ito's palette.
 _OURS, _PAPER, _REFERENCE = "#0072B2", "black", "#D55E00"
@@ -35,7 +35,7 @@ def bounds_figure(points: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     Parameters
     ----------
     points : DataFrame
-        Of `rnca.reporting.bounds.points`.
+        Of `workflow.stages.bounds.report.points`.
     titles : mapping of sweep to title
         The first is drawn in full, the others as lines.
     """
@@ -113,9 +113,9 @@ def theorem4_figure(counterexample: pd.DataFrame, correlations: pd.DataFrame) ->
     Parameters
     ----------
     counterexample : DataFrame
-        Of `rnca.reporting.theorem4.against_the_bound`.
+        Of `workflow.stages.bounds.theorem4_report.against_the_bound`.
     correlations : DataFrame
-        Of `rnca.reporting.theorem4.against_m`.
+        Of `workflow.stages.bounds.theorem4_report.against_m`.
     """
     unit = counterexample[counterexample["features"] == "unit"]
     gammas = sorted(unit["gamma"].unique())

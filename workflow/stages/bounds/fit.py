@@ -9,7 +9,9 @@ import pandas as pd
 from sklearn.metrics.pairwise import rbf_kernel
 from tqdm import tqdm
 
-from rnca.bounds import (
+from rnca._core.seeding import derived_seed
+from rnca.features import FourierFeatures, median_gamma
+from workflow.stages.bounds.norms import (
     ExactKernel,
     FactoredKernel,
     FeatureKernel,
@@ -19,8 +21,6 @@ from rnca.bounds import (
     cca_errors,
     kernel_error,
 )
-from rnca.features import FourierFeatures, median_gamma
-from rnca.seeding import derived_seed
 
 Record = dict[str, Any]
 Kernels = tuple[ExactKernel, ExactKernel]

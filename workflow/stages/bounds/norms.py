@@ -21,7 +21,7 @@ from scipy.linalg.blas import dsymv, dtrsv
 from scipy.linalg.lapack import dpotrf
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from rnca.exact import regularised_basis
+from workflow.lib.exact import regularised_basis
 
 Matrix = npt.NDArray[np.float64]
 Product = Callable[[Matrix], Matrix]
@@ -97,7 +97,7 @@ class ExactKernel:
     Examples
     --------
     >>> import numpy as np
-    >>> from rnca.bounds import ExactKernel
+    >>> from workflow.stages.bounds.norms import ExactKernel
     >>> kernel = ExactKernel(np.array([[1.0, 0.5], [0.5, 1.0]]))
     >>> kernel.norm()
     1.5
@@ -148,7 +148,7 @@ class FeatureKernel:
     Examples
     --------
     >>> import numpy as np
-    >>> from rnca.bounds import FeatureKernel
+    >>> from workflow.stages.bounds.norms import FeatureKernel
     >>> estimate = FeatureKernel(np.array([[1.0], [0.5]]))
     >>> estimate(np.array([1.0, 2.0]))
     array([4., 2.])
@@ -284,7 +284,7 @@ def kernel_bound(
 
     Examples
     --------
-    >>> from rnca import kernel_bound
+    >>> from workflow.stages.bounds.norms import kernel_bound
     >>> round(kernel_bound(1000, 1000), 1)
     157.8
     >>> round(kernel_bound(1000, 1000, largest=2000), 1)
@@ -310,7 +310,7 @@ def cca_bound(
 
     Examples
     --------
-    >>> from rnca import cca_bound
+    >>> from workflow.stages.bounds.norms import cca_bound
     >>> round(cca_bound(2000, 1000, 1e-3), -3)
     349000.0
     """
@@ -341,7 +341,7 @@ def correlation_bound(n: int, m: int, gamma: float, *, norm: float | None = None
 
     Examples
     --------
-    >>> from rnca import correlation_bound
+    >>> from workflow.stages.bounds.norms import correlation_bound
     >>> round(correlation_bound(1000, 10**6, 1000.0), 3)
     0.013
     """
@@ -364,7 +364,7 @@ def limiting_cca_error(n: int, ratio: float, gamma: float) -> float:
 
     Examples
     --------
-    >>> from rnca.bounds import limiting_cca_error
+    >>> from workflow.stages.bounds.norms import limiting_cca_error
     >>> round(limiting_cca_error(2000, 0.5, 1e-3), -5)
     1400000.0
     """

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from rnca.bounds import cca_bound, kernel_bound, proved_cca_bound
-from rnca.files import replacing
-from rnca.reporting.tables import markdown_table, number
+from rnca._core.files import replacing
+from workflow.lib.tables import markdown_table, number
+from workflow.stages.bounds.norms import cca_bound, kernel_bound, proved_cca_bound
 
 # The paper's panels, the last of which it did not print, and the exponents it claims.
 CLAIMED = {
@@ -33,7 +33,7 @@ def draws(norms: pd.DataFrame, fixed: Mapping[str, Mapping[str, float]]) -> pd.D
     Parameters
     ----------
     norms : DataFrame
-        Of `rnca.stages.bounds.simulate`, any number of sweeps.
+        Of `workflow.stages.bounds.fit.simulate`, any number of sweeps.
     fixed : mapping of sweep to its ``n``, ``m`` and ``gamma`` while they do not vary
 
     Returns

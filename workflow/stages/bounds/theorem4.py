@@ -7,11 +7,11 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
-from rnca.bounds import (
+from workflow.stages.bounds.fit import SimulatedView, by_features, regularised
+from workflow.stages.bounds.norms import (
     cca_errors,
     squared_correlation_error,
 )
-from rnca.stages.bounds import SimulatedView, by_features, regularised
 
 # The γ at which K̂ has the error that these features have at γ = 1.
 FEATURES = {"unit": 2.0, "unbiased": 1.0}

@@ -5,10 +5,10 @@ from os import PathLike
 
 import pandas as pd
 
-from rnca.bounds import cca_bound, correlation_bound, limiting_cca_error
-from rnca.files import replacing
-from rnca.reporting.tables import markdown_table
-from rnca.stages.theorem4 import FEATURES
+from rnca._core.files import replacing
+from workflow.lib.tables import markdown_table
+from workflow.stages.bounds.norms import cca_bound, correlation_bound, limiting_cca_error
+from workflow.stages.bounds.theorem4 import FEATURES
 
 _NAMES = {
     "unit": "unit features cos(Wx + b), K̂/2 for K/2 (B = n)",
@@ -22,7 +22,7 @@ def against_the_bound(violations: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     violations : DataFrame
-        Of `rnca.stages.theorem4.violations`.
+        Of `workflow.stages.bounds.theorem4.violations`.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def against_m(correlations: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     correlations : DataFrame
-        Of `rnca.stages.theorem4.correlation_errors`.
+        Of `workflow.stages.bounds.theorem4.correlation_errors`.
     """
     summary = (
         correlations.groupby(["gamma", "n", "m"])

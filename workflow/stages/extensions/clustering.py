@@ -14,11 +14,11 @@ from sklearn.datasets import make_circles, make_moons
 from sklearn.metrics import normalized_mutual_info_score
 from tqdm import tqdm
 
+from rnca._core.seeding import derived_seed
 from rnca.clustering import RSpectralClustering
-from rnca.datasets.prepared import Prepared
-from rnca.exact import spectral_clustering
 from rnca.features import median_gamma
-from rnca.seeding import derived_seed
+from workflow.data.prepared import Prepared
+from workflow.lib.exact import spectral_clustering
 
 Labels = npt.NDArray[np.integer[Any]]
 

@@ -7,8 +7,8 @@ import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rnca.reporting.figures import LOOK, STYLE, error_bars, legend, wrapped
-from rnca.reporting.tables import markdown_table, number, plus_minus
+from workflow.lib.figures import LOOK, STYLE, error_bars, legend, wrapped
+from workflow.lib.tables import markdown_table, number, plus_minus
 
 COLUMNS = ["data", "n", "method", "m", "repeat", "nmi", "nmi_exact", "floored", "seconds"]
 NAMES = {
@@ -31,7 +31,7 @@ def clustering_summary(scores: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     scores : DataFrame
-        Rows of `rnca.stages.clustering`.
+        Rows of `workflow.stages.extensions.clustering`.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def clustering_figure(
     summary : DataFrame
         Of `clustering_summary`.
     points : DataFrame
-        Of `rnca.stages.clustering.on_shapes`.
+        Of `workflow.stages.extensions.clustering.on_shapes`.
     titles : mapping of data to title
     """
     shapes = [(shape, method) for shape in points["data"].unique() for method in _DRAWN]

@@ -10,8 +10,8 @@ import pandas as pd
 from scipy.stats import rankdata
 from tqdm import tqdm
 
+from rnca._core.seeding import derived_seed
 from rnca.dependence import rdc
-from rnca.seeding import derived_seed
 
 Sample = npt.NDArray[np.float64]
 

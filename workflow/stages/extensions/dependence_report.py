@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rnca.reporting.figures import STYLE, legend, panels
-from rnca.reporting.tables import markdown_table
+from workflow.lib.figures import STYLE, legend, panels
+from workflow.lib.tables import markdown_table
 
 COLUMNS = ["pattern", "noise", "method", "n", "repeats", "critical", "power"]
 NAMES = {"pearson": "Pearson", "spearman": "Spearman", "rdc": "RDC"}
@@ -23,7 +23,7 @@ def dependence_table(power: pd.DataFrame) -> str:
     Parameters
     ----------
     power : DataFrame
-        Rows of `rnca.stages.dependence`.
+        Rows of `workflow.stages.extensions.dependence`.
     """
     first = power.iloc[0]
     levels = list(dict.fromkeys(power["noise"]))
@@ -51,7 +51,7 @@ def dependence_figure(power: pd.DataFrame) -> Figure:
     Parameters
     ----------
     power : DataFrame
-        Rows of `rnca.stages.dependence`.
+        Rows of `workflow.stages.extensions.dependence`.
     """
     with matplotlib.rc_context(STYLE):
         figure, axes_of = panels(list(dict.fromkeys(power["pattern"])))

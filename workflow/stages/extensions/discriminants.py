@@ -12,11 +12,11 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.svm import LinearSVC
 from tqdm import tqdm
 
-from rnca.datasets.prepared import Prepared
-from rnca.datasets.splits import Split, official_split, random_split
-from rnca.datasets.views import RowView
+from rnca._core.seeding import derived_seed
 from rnca.lda import RLDA
-from rnca.seeding import derived_seed
+from workflow.data.prepared import Prepared
+from workflow.data.splits import Split, official_split, random_split
+from workflow.data.views import RowView
 
 MAPS = ("fourier", "nystroem")
 

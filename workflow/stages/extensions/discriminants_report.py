@@ -7,8 +7,8 @@ import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rnca.reporting.figures import LOOK, STYLE, error_bars, legend, wrapped
-from rnca.reporting.tables import markdown_table, number, plus_minus
+from workflow.lib.figures import LOOK, STYLE, error_bars, legend, wrapped
+from workflow.lib.tables import markdown_table, number, plus_minus
 
 COLUMNS = [
     "method",
@@ -39,7 +39,7 @@ def discriminants_summary(errors: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     errors : DataFrame
-        Rows of `rnca.stages.discriminants`.
+        Rows of `workflow.stages.extensions.discriminants`.
 
     Returns
     -------

@@ -7,9 +7,11 @@ import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rnca.reporting import clustering, dependence, discriminants
-from rnca.reporting.figures import STYLE
-from rnca.reporting.outcomes import read_outcomes
+from workflow.lib.figures import STYLE
+from workflow.lib.outcomes import read_outcomes
+from workflow.stages.extensions import clustering_report as clustering
+from workflow.stages.extensions import dependence_report as dependence
+from workflow.stages.extensions import discriminants_report as discriminants
 
 Files = Mapping[str, Sequence[str]]
 Titles = Mapping[str, str]

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rnca._core.moments import Moments
+from rnca._core.whitening import Factor
 from rnca.lupi import Cells, canonical_bases, nearest_rotation, second_view
-from rnca.moments import Moments
-from rnca.whitening import Factor
 
 Matrix = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]

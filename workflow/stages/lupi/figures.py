@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rnca.reporting.figures import STYLE, legend, wrapped
-from rnca.reporting.lupi import METHOD_NAMES, PREPROCESSING_NAMES, published_means
+from workflow.lib.figures import STYLE, legend, wrapped
+from workflow.stages.lupi.report import METHOD_NAMES, PREPROCESSING_NAMES, published_means
 
 _PAIR = {
     "surf": {"color": "#555555", "marker": "o", "markerfacecolor": "white"},
@@ -138,7 +138,7 @@ def methods_figure(
     Parameters
     ----------
     summary, pairs : DataFrame
-        Of `rnca.reporting.lupi`.
+        Of `workflow.stages.lupi.report`.
     paper : mapping of experiment to the paper's means
     titles : mapping of experiment to title
     """
@@ -202,7 +202,7 @@ def reg_figure(settings: pd.DataFrame, summary: pd.DataFrame, titles: Mapping[st
     settings : DataFrame
         Rows of the stage for all settings, chosen or not.
     summary : DataFrame
-        Of `rnca.reporting.lupi.lupi_summary`.
+        Of `workflow.stages.lupi.report.lupi_summary`.
     titles : mapping of experiment to title
     """
     names = _unique(settings, "experiment")

@@ -11,11 +11,11 @@ import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 from tqdm import tqdm
 
-from rnca.datasets.prepared import Prepared
-from rnca.datasets.splits import Partition, privileged_partition
-from rnca.seeding import derived_seed
-from rnca.stages.lupi_methods import Candidate, Joined, Judged, Rule, candidates
-from rnca.stages.lupi_training import VARIANTS, Fold, Matrix, Rows, Training
+from rnca._core.seeding import derived_seed
+from workflow.data.prepared import Prepared
+from workflow.data.splits import Partition, privileged_partition
+from workflow.stages.lupi.methods import Candidate, Joined, Judged, Rule, candidates
+from workflow.stages.lupi.training import VARIANTS, Fold, Matrix, Rows, Training
 
 _THROUGH_RCCA = ("rcca-least-reg", "rcca-crossfit", "surf+rcca")
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rnca.stages.lupi_bases import cross_fitted
-from rnca.stages.lupi_training import VARIANTS, Index, Matrix, Rows, Training
-from rnca.svmpath import Path, svm_path
-from rnca.svmplus import solve_dual
+from workflow.stages.lupi.bases import cross_fitted
+from workflow.stages.lupi.svmpath import Path, svm_path
+from workflow.stages.lupi.svmplus import solve_dual
+from workflow.stages.lupi.training import VARIANTS, Index, Matrix, Rows, Training
 
 METHODS = (
     "majority",

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from rnca.files import replacing
-from rnca.reporting.tables import markdown_table, number, plus_minus
+from rnca._core.files import replacing
+from workflow.lib.tables import markdown_table, number, plus_minus
 
 METHOD_NAMES = {
     "majority": "the larger class",

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rnca.rows import View, check_pair
+from rnca._core.rows import View, check_pair
 
 Matrix = npt.NDArray[np.float64]
 
@@ -172,7 +172,7 @@ class SVMPlus(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from rnca import SVMPlus
+    >>> from workflow.stages.lupi.svmplus import SVMPlus
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> y = ["low", "low", "high", "high"]
     >>> SVMPlus().fit(X, y, privileged=X**2).predict([[0.5], [2.5]]).tolist()

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rnca.features import FourierFeatures
-from rnca.stages.lupi_bases import Basis, System, Variant, fit_bases
+from workflow.stages.lupi.bases import Basis, System, Variant, fit_bases
 
 Matrix = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]

@@ -10,13 +10,13 @@ import pandas as pd
 from sklearn.metrics.pairwise import rbf_kernel
 from tqdm import tqdm
 
+from rnca._core.rows import View
+from rnca._core.seeding import derived_seed
 from rnca.cca import RCCA
-from rnca.datasets.prepared import Prepared
-from rnca.datasets.splits import random_split
-from rnca.datasets.views import RowView
 from rnca.features import FEATURE_MAPS
-from rnca.rows import View
-from rnca.seeding import derived_seed
+from workflow.data.prepared import Prepared
+from workflow.data.splits import random_split
+from workflow.data.views import RowView
 
 MAPS = ("fourier", "orthogonal", "qmc", "fastfood", "nystroem")
 SCORE_COLUMNS = (

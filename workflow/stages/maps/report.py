@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from rnca.files import replacing
-from rnca.reporting.published import comparable
-from rnca.reporting.tables import BASELINE_NAMES, markdown_table, plus_minus
+from rnca._core.files import replacing
+from workflow.lib.published import comparable
+from workflow.lib.tables import BASELINE_NAMES, markdown_table, plus_minus
 
 NAMES = {
     "fourier": "Fourier",
@@ -74,7 +74,7 @@ def speed_summary(times: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     times : DataFrame
-        Of `rnca.stages.maps_times.time_maps`.
+        Of `workflow.stages.maps.times.time_maps`.
 
     Returns
     -------
@@ -201,9 +201,9 @@ def with_measured(
     Parameters
     ----------
     sizes : DataFrame
-        Of `rnca.stages.maps_sizes.model_sizes`.
+        Of `workflow.stages.maps.sizes.model_sizes`.
     baselines : DataFrame
-        Of `rnca.reporting.baselines.baselines_summary`.
+        Of `workflow.stages.rcca.baselines_report.baselines_summary`.
     published : DataFrame
         ``resources/paper/table1_rcca.csv``.
     experiments : collection of str

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from rnca.stages.maps import MAPS
+from workflow.stages.maps.fit import MAPS
 
 SIZE_COLUMNS = ("dataset", "model", "feature_map", "keeps", "m", "numbers", "ratio")
 

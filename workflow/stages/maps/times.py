@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
+from rnca._core.rows import FloatArray, View
+from rnca._core.seeding import derived_seed
+from rnca._core.workers import Run, workers
 from rnca.features import FEATURE_MAPS, FeatureMap
-from rnca.rows import FloatArray, View
-from rnca.seeding import derived_seed
-from rnca.stages.maps import MAPS
-from rnca.workers import Run, workers
+from workflow.stages.maps.fit import MAPS
 
 TIME_COLUMNS = (
     "experiment",

@@ -9,15 +9,15 @@ import numpy as np
 import pandas as pd
 import psutil
 
-from rnca.datasets.prepared import Prepared
-from rnca.datasets.splits import Split
-from rnca.dcca import DCCA
-from rnca.kcca import KCCA, kcca_bytes
-from rnca.provenance import peak_mb
-from rnca.seeding import derived_seed
-from rnca.stages.partial import PartialRows
-from rnca.stages.trial import Trial, Views
-from rnca.training import Stopwatch
+from rnca._core.seeding import derived_seed
+from workflow.data.prepared import Prepared
+from workflow.data.splits import Split
+from workflow.lib.kcca import KCCA, kcca_bytes
+from workflow.lib.partial import PartialRows
+from workflow.lib.provenance import peak_mb
+from workflow.stages.rcca.dcca import DCCA
+from workflow.stages.rcca.training import Stopwatch
+from workflow.stages.rcca.trial import Trial, Views
 
 LABELS = ["experiment", "dataset"]
 DCCA_COLUMNS = [
@@ -64,7 +64,7 @@ class Deep(Trial):
     Attributes
     ----------
     network : dict
-        Settings of `rnca.dcca.DCCA`: hidden, activation, batch_size and so on.
+        Settings of `workflow.stages.rcca.dcca.DCCA`: hidden, activation, batch_size and so on.
     """
 
     network: dict[str, Any]

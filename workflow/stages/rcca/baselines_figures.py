@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rnca.reporting.figures import LOOK, STYLE, legend, panels, wrapped
-from rnca.reporting.published import comparable
-from rnca.reporting.tables import BASELINE_NAMES
+from workflow.lib.figures import LOOK, STYLE, legend, panels, wrapped
+from workflow.lib.published import comparable
+from workflow.lib.tables import BASELINE_NAMES
 
 
 def baselines_figure(
@@ -26,7 +26,7 @@ def baselines_figure(
     Parameters
     ----------
     deep, curve, kernel : DataFrame
-        Of `rnca.stages.baselines`, with ``experiment`` and ``dataset``.
+        Of `workflow.stages.rcca.baselines`, with ``experiment`` and ``dataset``.
     published : DataFrame
         The paper's Table 1.
     experiments : collection of str
@@ -79,9 +79,9 @@ def kernel_figure(kernel: pd.DataFrame, growth: pd.DataFrame, titles: Mapping[st
     Parameters
     ----------
     kernel : DataFrame
-        Of `rnca.stages.baselines`, with ``experiment``.
+        Of `workflow.stages.rcca.baselines`, with ``experiment``.
     growth : DataFrame
-        Of `rnca.reporting.baselines.kernel_growth`.
+        Of `workflow.stages.rcca.baselines_report.kernel_growth`.
     titles : mapping of experiment to title
     """
     names = list(dict.fromkeys(kernel["experiment"]))

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rnca.exponents import fitted_exponent
-from rnca.files import replacing
-from rnca.reporting.published import comparable
-from rnca.reporting.tables import BASELINE_NAMES, markdown_table, minutes, number, plus_minus
+from rnca._core.files import replacing
+from workflow.lib.exponents import fitted_exponent
+from workflow.lib.published import comparable
+from workflow.lib.tables import BASELINE_NAMES, markdown_table, minutes, number, plus_minus
 
 # What summaries and curves need of the stage's rows.
 _FIT_COLUMNS = ("experiment", "dataset", "method", "components", "cpu_minutes")
@@ -70,7 +70,7 @@ def baselines_summary(deep: pd.DataFrame, kernel: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     deep, kernel : DataFrame
-        Of `rnca.stages.baselines`, with ``experiment`` and ``dataset``.
+        Of `workflow.stages.rcca.baselines`, with ``experiment`` and ``dataset``.
     """
     rows = [_deep_row(group) for _, group in deep.groupby("experiment", sort=False)]
     done = kernel[kernel["left_out"].isna()]
@@ -171,7 +171,7 @@ def race(curve: pd.DataFrame, rcca: pd.DataFrame) -> pd.DataFrame:
     curve : DataFrame
         Epochs of deep CCA.
     rcca : DataFrame
-        Table 1, of `rnca.reporting.minutes.with_minutes`, with or without rows of baselines.
+        Table 1, of `workflow.stages.rcca.minutes.with_minutes`, with or without rows of baselines.
 
     Returns
     -------

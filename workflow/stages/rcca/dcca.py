@@ -13,13 +13,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm import tqdm
 
+from rnca._core.mapping import check_count
+from rnca._core.rows import FloatArray, View, check_pair, grid
+from rnca._core.seeding import streams
+from rnca._core.workers import Run, workers
 from rnca.cca import RCCA
-from rnca.mapping import check_count
-from rnca.networks import ACTIVATIONS, Network
-from rnca.rows import FloatArray, View, check_pair, grid
-from rnca.seeding import streams
-from rnca.training import Stopwatch, Training
-from rnca.workers import Run, workers
+from workflow.stages.rcca.networks import ACTIVATIONS, Network
+from workflow.stages.rcca.training import Stopwatch, Training
 
 # Enough to find the canonical variables of the outputs while training: all rows serve at the end.
 _WATCHED_ROWS = 10_000
@@ -92,7 +92,8 @@ class DCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from rnca import DCCA, RCCA
+    >>> from workflow.stages.rcca.dcca import DCCA
+    >>> from rnca import RCCA
     >>> rng = np.random.default_rng(0)
     >>> t = rng.uniform(-2, 2, size=2000)
     >>> X = np.column_stack([t**2, rng.normal(size=2000)])

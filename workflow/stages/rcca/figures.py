@@ -7,10 +7,10 @@ import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rnca.reporting.baselines_figures import draw_deep_test, draw_epochs
-from rnca.reporting.figures import LOOK, STYLE, error_bars, legend, panels, wrapped
-from rnca.reporting.published import METHODS, comparable
-from rnca.reporting.tables import BASELINE_NAMES, MAP_NAMES
+from workflow.lib.figures import LOOK, STYLE, error_bars, legend, panels, wrapped
+from workflow.lib.published import METHODS, comparable
+from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES
+from workflow.stages.rcca.baselines_figures import draw_deep_test, draw_epochs
 
 _PAPER_LINES = {
     "linear_cca": ("linear CCA (paper)", "#555555"),
@@ -29,7 +29,7 @@ def rcca_figure(
     Parameters
     ----------
     summary : DataFrame
-        Of `rnca.reporting.tables.rcca_summary`, with or without rows of baselines.
+        Of `workflow.lib.tables.rcca_summary`, with or without rows of baselines.
     published : DataFrame
         The paper's Table 1.
     experiments : collection of str

@@ -12,15 +12,15 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
+from rnca._core.moments import Moments
+from rnca._core.rows import shard_bounds
+from rnca._core.seeding import derived_seed
 from rnca.cca import RCCA
-from rnca.datasets.prepared import Prepared
-from rnca.datasets.splits import Split
 from rnca.features import NystroemFeatures, median_gamma
-from rnca.moments import Moments
-from rnca.provenance import peak_mb
-from rnca.rows import shard_bounds
-from rnca.seeding import derived_seed
-from rnca.stages.trial import Trial, Views
+from workflow.data.prepared import Prepared
+from workflow.data.splits import Split
+from workflow.lib.provenance import peak_mb
+from workflow.stages.rcca.trial import Trial, Views
 
 TUNING_COLUMNS = ["experiment", "feature_map", "repeat", "reg", "m", "tune_sum", "test_sum"]
 

@@ -5,8 +5,8 @@ from os import PathLike
 
 import pandas as pd
 
-from rnca.files import replacing
-from rnca.reporting.tables import heading, rcca_cells
+from rnca._core.files import replacing
+from workflow.lib.tables import heading, rcca_cells
 
 _ESCAPES = str.maketrans(
     {
@@ -27,7 +27,7 @@ def write_latex(
     not_run: Mapping[str, str],
     titles: Mapping[str, str],
 ) -> None:
-    """Write one ``tabular`` per experiment; parameters as in `rnca.reporting.tables`."""
+    """Write one ``tabular`` per experiment; parameters as in `workflow.lib.tables`."""
     lines = ["% Needs \\usepackage{booktabs}."]
     for name, title in titles.items():
         if name in not_run:

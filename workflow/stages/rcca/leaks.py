@@ -5,7 +5,7 @@ from os import PathLike
 
 import pandas as pd
 
-from rnca.files import replacing
+from rnca._core.files import replacing
 
 KINDS = ("duplicate in x", "duplicate in y", "duplicate in both", "shared frame")
 COLUMNS = ("experiment", "part", "kind", "rows", "of", "share")
@@ -26,7 +26,7 @@ def write_leaks_table(
     ----------
     path : path
     leaks : DataFrame
-        Rows of `rnca.datasets.audit.leak_audit` with a column ``experiment``.
+        Rows of `workflow.data.audit.leak_audit` with a column ``experiment``.
     titles : mapping of experiment to title
     """
     lines = [

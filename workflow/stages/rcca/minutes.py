@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from rnca.reporting.published import METHODS, comparable
+from workflow.lib.published import METHODS, comparable
 
 TIMING_COLUMNS = ("experiment", "feature_map", "m", "threads", "seconds")
 _KEYS = ["experiment", "feature_map", "m"]
@@ -23,7 +23,7 @@ def with_minutes(
     Parameters
     ----------
     summary : DataFrame
-        Of `rnca.reporting.published.beside_published`.
+        Of `workflow.lib.published.beside_published`.
     timings : DataFrame
         One row per experiment, map, m and number of threads, with ``seconds``.
     published : DataFrame

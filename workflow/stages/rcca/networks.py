@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rnca.rows import FloatArray, grid
+from rnca._core.rows import FloatArray, grid
 
 _CHUNK = 4096
 # Kingma and Ba's constants.

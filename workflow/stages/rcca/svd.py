@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 import scipy.linalg
 
-from rnca.datasets.prepared import Prepared
-from rnca.spectral import leading_svd
-from rnca.stages.rcca import Experiment
-from rnca.whitening import Whitened
+from rnca._core.spectral import leading_svd
+from rnca._core.whitening import Whitened
+from workflow.data.prepared import Prepared
+from workflow.stages.rcca.fit import Experiment
 
 _REPEATS = 3
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from rnca.reporting.baselines import with_paper
+from workflow.stages.rcca.baselines_report import with_paper
 
 # Those of RCCA's columns that a baseline does not fill make floats of all the others.
 _COUNTS = [
@@ -31,10 +31,10 @@ def with_baselines(
     Parameters
     ----------
     summary : DataFrame
-        Of `rnca.reporting.minutes.with_minutes`.
+        Of `workflow.stages.rcca.minutes.with_minutes`.
     deep, kernel : DataFrame
-        Of `rnca.stages.baselines`, with ``experiment`` and ``dataset``; those of an experiment
-        that the summary does not have are left out.
+        Of the baselines, with ``experiment`` and ``dataset``; those of an experiment that the
+        summary does not have are left out.
     published : DataFrame
         ``resources/paper/table1_rcca.csv``.
     experiments : collection of str

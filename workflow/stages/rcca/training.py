@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from rnca.files import replacing
-from rnca.networks import Adam, Network
-from rnca.rows import FloatArray
-from rnca.workers import Run
+from rnca._core.files import replacing
+from rnca._core.rows import FloatArray
+from rnca._core.workers import Run
+from workflow.stages.rcca.networks import Adam, Network
 
 Matrix = npt.NDArray[np.float64]
 Pair = Sequence[FloatArray]
@@ -155,7 +155,7 @@ class Training:
         Parameters
         ----------
         run : callable
-            Of `rnca.workers.workers`.
+            Of `rnca._core.workers.workers`.
         views : pair of ndarray
         tune_sum : callable
             Gives the sum of correlations on tuning rows, for the networks as they are.

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from rnca.datasets.prepared import Prepared
-from rnca.datasets.splits import Split, given_split, group_split, official_split, random_split
-from rnca.datasets.views import RowView, standardised
-from rnca.seeding import derived_seed
+from rnca._core.seeding import derived_seed
+from workflow.data.prepared import Prepared
+from workflow.data.splits import Split, given_split, group_split, official_split, random_split
+from workflow.data.views import RowView, standardised
 
 Views = tuple[RowView, RowView]
 

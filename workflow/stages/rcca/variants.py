@@ -5,8 +5,8 @@ from os import PathLike
 
 import pandas as pd
 
-from rnca.files import replacing
-from rnca.reporting.tables import MAP_NAMES, markdown_table, plus_minus
+from rnca._core.files import replacing
+from workflow.lib.tables import MAP_NAMES, markdown_table, plus_minus
 
 _PAIR = ["feature_map", "m", "repeat"]
 

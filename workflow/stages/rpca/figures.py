@@ -8,8 +8,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rnca.reporting.figures import LOOK, STYLE, legend
-from rnca.reporting.rpca import METHODS, NAMES, errors_summary, exponents, merits_summary, power
+from workflow.lib.figures import LOOK, STYLE, legend
+from workflow.stages.rpca.report import (
+    METHODS,
+    NAMES,
+    errors_summary,
+    exponents,
+    merits_summary,
+    power,
+)
 
 _LOOK: dict[str, dict[str, Any]] = {
     **LOOK,

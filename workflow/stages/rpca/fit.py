@@ -12,20 +12,20 @@ import pandas as pd
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from tqdm import tqdm
 
-from rnca.agreement import (
+from rnca._core.seeding import derived_seed
+from rnca.cca import RCCA
+from rnca.features import FeatureMap, FourierFeatures, NystroemFeatures, median_gamma
+from rnca.pca import RPCA
+from workflow.data.prepared import Prepared
+from workflow.lib.exact import centred_kernel, kernel_cca, kernel_pca
+from workflow.lib.kcca import KCCA
+from workflow.stages.rpca.agreement import (
     captured,
     operator_norm,
     principal_angles,
     relative_error,
     relative_kernel_error,
 )
-from rnca.cca import RCCA
-from rnca.datasets.prepared import Prepared
-from rnca.exact import centred_kernel, kernel_cca, kernel_pca
-from rnca.features import FeatureMap, FourierFeatures, NystroemFeatures, median_gamma
-from rnca.kcca import KCCA
-from rnca.pca import RPCA
-from rnca.seeding import derived_seed
 
 MAPS = ("fourier", "nystroem")
 # Components that a scatter plot shows, and the rows it shows them of.

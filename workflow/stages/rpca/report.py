@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rnca.exponents import fitted_exponent
-from rnca.files import replacing
-from rnca.reporting.tables import markdown_table
+from rnca._core.files import replacing
+from workflow.lib.exponents import fitted_exponent
+from workflow.lib.tables import markdown_table
 
 METHODS = ("linear", "exact", "leading", "fourier", "nystroem")
 NAMES = {

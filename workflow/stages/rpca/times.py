@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
+from rnca._core.seeding import derived_seed
 from rnca.cca import RCCA
-from rnca.datasets.prepared import Prepared
-from rnca.exact import kernel_cca, kernel_pca
-from rnca.kcca import KCCA
 from rnca.pca import RPCA
-from rnca.seeding import derived_seed
-from rnca.stages.rpca import (
+from workflow.data.prepared import Prepared
+from workflow.lib.exact import kernel_cca, kernel_pca
+from workflow.lib.kcca import KCCA
+from workflow.stages.rpca.fit import (
     MAPS,
     Rows,
     kernel_map,

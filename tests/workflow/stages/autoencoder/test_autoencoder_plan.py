@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 from snakemake.exceptions import WorkflowError
 
-import settings
-from plan import Plan
+from workflow import settings
+from workflow.plan import Plan
 
 
 def valid(**changes):

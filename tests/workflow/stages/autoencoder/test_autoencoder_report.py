@@ -6,20 +6,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rnca.reporting.autoencoder import (
-    ERROR_COLUMNS,
-    METHODS,
-    autoencoder_summary,
-    write_autoencoder_table,
-)
-from rnca.reporting.autoencoder_figures import (
+from workflow.lib.figures import save
+from workflow.stages.autoencoder.figures import (
     PICTURE_COLUMNS,
     error_figure,
     latent_figure,
     reconstructions_figure,
 )
-from rnca.reporting.figures import save
-from rnca.stages.pictures import to_png
+from workflow.stages.autoencoder.pictures import to_png
+from workflow.stages.autoencoder.report import (
+    ERROR_COLUMNS,
+    METHODS,
+    autoencoder_summary,
+    write_autoencoder_table,
+)
 
 PUBLISHED = pd.read_csv(Path(__file__).parents[2] / "resources" / "paper" / "autoencoder.csv")
 TITLES = {"mnist": "MNIST", "cifar": "CIFAR-10"}

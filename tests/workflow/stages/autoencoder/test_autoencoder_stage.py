@@ -10,9 +10,9 @@ import pytest
 from PIL import Image
 from sklearn.decomposition import PCA
 
-from rnca.datasets.catalogue import prepare
-from rnca.stages.autoencoder import Experiment, Pixels, chosen_before, run_part
-from rnca.stages.pictures import shown_rows, to_png
+from workflow.data.catalogue import prepare
+from workflow.stages.autoencoder.fit import Experiment, Pixels, chosen_before, run_part
+from workflow.stages.autoencoder.pictures import shown_rows, to_png
 
 EXPERIMENT = Experiment(
     name="digits",

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-import settings
-from plan.bounds import MINUTES_BESIDE_THE_DRAWS, BoundsPlan
+from workflow import settings
+from workflow.plan.bounds import MINUTES_BESIDE_THE_DRAWS, BoundsPlan
 
 
 def plan(**changes):

@@ -6,11 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rnca.bounds import cca_bound, correlation_bound, kernel_bound, limiting_cca_error
-from rnca.reporting.bounds import draws, panels, points, write_bounds_table
-from rnca.reporting.bounds_figures import bounds_figure, theorem4_figure
-from rnca.reporting.figures import save
-from rnca.reporting.theorem4 import (
+from workflow.lib.figures import save
+from workflow.stages.bounds.figures import bounds_figure, theorem4_figure
+from workflow.stages.bounds.norms import (
+    cca_bound,
+    correlation_bound,
+    kernel_bound,
+    limiting_cca_error,
+)
+from workflow.stages.bounds.report import draws, panels, points, write_bounds_table
+from workflow.stages.bounds.theorem4_report import (
     against_m,
     against_the_bound,
     write_correlations_table,

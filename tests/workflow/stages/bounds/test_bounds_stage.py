@@ -6,10 +6,15 @@ import pytest
 from numpy.testing import assert_allclose
 from pandas.testing import assert_frame_equal
 
-from rnca.bounds import cca_bound
 from rnca.features import median_gamma
-from rnca.stages.bounds import SimulatedView, Sweep, simulate
-from rnca.stages.theorem4 import Correlations, Counterexample, correlation_errors, violations
+from workflow.stages.bounds.fit import SimulatedView, Sweep, simulate
+from workflow.stages.bounds.norms import cca_bound
+from workflow.stages.bounds.theorem4 import (
+    Correlations,
+    Counterexample,
+    correlation_errors,
+    violations,
+)
 
 FIXED = {"n": 30, "m": 30, "gamma": 1e-3}
 SWEEP = Sweep("tiny", 3, "median", (10, 30, 50), (10, 30, 29, 70), (1e-3, 1.0), FIXED, 7)

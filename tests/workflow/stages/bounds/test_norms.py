@@ -6,7 +6,8 @@ import scipy.linalg
 from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import rbf_kernel
 
-from rnca.bounds import (
+from rnca.features import FourierFeatures
+from workflow.stages.bounds.norms import (
     ExactKernel,
     FeatureKernel,
     cca_bound,
@@ -18,7 +19,6 @@ from rnca.bounds import (
     proved_cca_bound,
     squared_correlation_error,
 )
-from rnca.features import FourierFeatures
 
 N = 60
 GAMMAS = [1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0]

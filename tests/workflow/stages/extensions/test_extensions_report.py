@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from rnca.reporting.extensions import report_on
-from rnca.reporting.figures import save
+from workflow.lib.figures import save
+from workflow.stages.extensions.report import report_on
 
 TITLES = {
     "rings": "two rings",

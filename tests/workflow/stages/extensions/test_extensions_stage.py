@@ -5,11 +5,11 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from rnca.datasets.catalogue import prepare
-from rnca.datasets.prepared import load_prepared
-from rnca.stages.clustering import Comparison, on_dataset, on_shapes
-from rnca.stages.dependence import Simulation, power
-from rnca.stages.discriminants import Contest, classify
+from workflow.data.catalogue import prepare
+from workflow.data.prepared import load_prepared
+from workflow.stages.extensions.clustering import Comparison, on_dataset, on_shapes
+from workflow.stages.extensions.dependence import Simulation, power
+from workflow.stages.extensions.discriminants import Contest, classify
 
 COMPARISON = Comparison(rows=150, features=(20, 100), width=25.0, repeats=2, seed=1)
 CONTEST = Contest(

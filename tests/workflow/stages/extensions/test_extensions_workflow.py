@@ -4,10 +4,10 @@ import pandas as pd
 import pytest
 import yaml
 
-from plan.extensions import MINUTES_BESIDE, MINUTES_IF_UNKNOWN, ExtensionsPlan
-from rnca.stages.clustering import Comparison
-from rnca.stages.dependence import Simulation
-from rnca.stages.discriminants import Contest
+from workflow.plan.extensions import MINUTES_BESIDE, MINUTES_IF_UNKNOWN, ExtensionsPlan
+from workflow.stages.extensions.clustering import Comparison
+from workflow.stages.extensions.dependence import Simulation
+from workflow.stages.extensions.discriminants import Contest
 
 SHAPES = {"rows": 100, "features": [10], "width": 25.0, "repeats": 1}
 CLUSTERING = {"dataset": "mnist", "title": "MNIST"} | SHAPES

@@ -8,9 +8,11 @@ import pytest
 import yaml
 from scipy import stats
 
-from rnca.reporting.claims import judge, read_claims
-from rnca.reporting.figures import save
-from rnca.reporting.lupi import (
+from workflow.lib.claims import judge, read_claims
+from workflow.lib.figures import save
+from workflow.stages.lupi.figures import methods_figure, partitions_figure, reg_figure
+from workflow.stages.lupi.methods import METHODS
+from workflow.stages.lupi.report import (
     METHOD_NAMES,
     PREPROCESSING_NAMES,
     lupi_pairs,
@@ -18,10 +20,8 @@ from rnca.reporting.lupi import (
     published_means,
     write_lupi_table,
 )
-from rnca.reporting.lupi_figures import methods_figure, partitions_figure, reg_figure
-from rnca.reporting.lupi_verdict import verdict, write_verdict
-from rnca.stages.lupi_methods import METHODS
-from rnca.stages.lupi_training import PREPROCESSING
+from workflow.stages.lupi.training import PREPROCESSING
+from workflow.stages.lupi.verdict import verdict, write_verdict
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = pd.read_csv(ROOT / "resources" / "paper" / "fig_lupi.csv")

@@ -8,11 +8,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from rnca import FourierFeatures, PrivilegedFeatures
-from rnca.datasets.embedded import digits_attributes
-from rnca.datasets.prepared import Prepared
-from rnca.stages.lupi import Comparison, Experiment, compare, read_rows
-from rnca.stages.lupi_methods import METHODS, Canonical, CrossFitted, Joined, Judged, candidates
-from rnca.stages.lupi_training import PREPROCESSING, VARIANTS, preprocessor
+from workflow.data.embedded import digits_attributes
+from workflow.data.prepared import Prepared
+from workflow.stages.lupi.fit import Comparison, Experiment, compare, read_rows
+from workflow.stages.lupi.methods import METHODS, Canonical, CrossFitted, Joined, Judged, candidates
+from workflow.stages.lupi.training import PREPROCESSING, VARIANTS, preprocessor
 
 SETTINGS = {
     "name": "digits",

@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 from snakemake.exceptions import WorkflowError
 
-import settings
-from plan.lupi import LupiPlan
-from rnca.stages.lupi_methods import METHODS
-from rnca.stages.lupi_training import PREPROCESSING
+from workflow import settings
+from workflow.plan.lupi import LupiPlan
+from workflow.stages.lupi.methods import METHODS
+from workflow.stages.lupi.training import PREPROCESSING
 
 
 def checked(**changes):

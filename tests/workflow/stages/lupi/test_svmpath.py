@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from rnca import svmpath
-from rnca.svmpath import svm_path
+from workflow.stages.lupi import svmpath
+from workflow.stages.lupi.svmpath import svm_path
 
 COSTS = [1e-3, 1e-1, 1e1, 1e3]
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.svm import SVC
 
-from rnca import SVMPlus
+from workflow.stages.lupi.svmplus import SVMPlus
 
 
 def sample(n=24):

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import pytest
 from snakemake.exceptions import WorkflowError
 
-import settings
-from plan import Plan
-from plan.maps import MapsPlan
-from plan.rcca import fit_mem_mb
+from workflow import settings
+from workflow.plan import Plan
+from workflow.plan.maps import MapsPlan
+from workflow.plan.rcca import fit_mem_mb
 
 JOB = SimpleNamespace(experiment="one", repeat="1")
 

@@ -6,12 +6,12 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from rnca import RCCA, OrthogonalFeatures
-from rnca.datasets.catalogue import prepare
-from rnca.datasets.prepared import load_prepared
-from rnca.datasets.splits import random_split
-from rnca.stages.maps import MAPS, SCORE_COLUMNS, Comparison, compare
-from rnca.stages.maps_sizes import drawn_numbers, model_sizes, network_numbers, solution_numbers
-from rnca.stages.maps_times import TIME_COLUMNS, Timing, time_maps
+from workflow.data.catalogue import prepare
+from workflow.data.prepared import load_prepared
+from workflow.data.splits import random_split
+from workflow.stages.maps.fit import MAPS, SCORE_COLUMNS, Comparison, compare
+from workflow.stages.maps.sizes import drawn_numbers, model_sizes, network_numbers, solution_numbers
+from workflow.stages.maps.times import TIME_COLUMNS, Timing, time_maps
 
 COMPARISON = Comparison(
     name="digits",

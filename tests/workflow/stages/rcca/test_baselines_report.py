@@ -6,15 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rnca.reporting.baselines import (
+from workflow.lib.figures import save
+from workflow.stages.rcca.baselines_figures import baselines_figure, kernel_figure
+from workflow.stages.rcca.baselines_report import (
     baselines_summary,
     kernel_growth,
     race,
     with_paper,
     write_markdown,
 )
-from rnca.reporting.baselines_figures import baselines_figure, kernel_figure
-from rnca.reporting.figures import save
 
 PUBLISHED = pd.read_csv(Path(__file__).parents[2] / "resources" / "paper" / "table1_rcca.csv")
 TITLES = {"mnist": "MNIST", "mocha": "MOCHA"}

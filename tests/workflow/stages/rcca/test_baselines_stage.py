@@ -4,11 +4,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-from rnca.datasets.catalogue import prepare
-from rnca.datasets.prepared import load_prepared
 from rnca.stages import baselines
-from rnca.stages.baselines import (
+
+from workflow.data.catalogue import prepare
+from workflow.data.prepared import load_prepared
+from workflow.lib.partial import PartialRows, state_file
+from workflow.stages.rcca.baselines import (
     CURVE_COLUMNS,
     DCCA_COLUMNS,
     KCCA_COLUMNS,
@@ -18,8 +19,7 @@ from rnca.stages.baselines import (
     fit_kcca,
     with_tuning_rows,
 )
-from rnca.stages.partial import PartialRows, state_file
-from rnca.stages.rcca import Experiment
+from workflow.stages.rcca.fit import Experiment
 
 COMMON = {
     "name": "digits",

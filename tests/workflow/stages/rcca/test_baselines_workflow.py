@@ -10,9 +10,9 @@ import pytest
 from numpy.testing import assert_allclose
 from snakemake.exceptions import WorkflowError
 
-import settings
-from plan.baselines import MINUTES_BESIDE, BaselinesPlan
-from plan.rcca import MINUTES_IF_UNKNOWN
+from workflow import settings
+from workflow.plan.baselines import MINUTES_BESIDE, BaselinesPlan
+from workflow.plan.rcca import MINUTES_IF_UNKNOWN
 
 FIT = SimpleNamespace(experiment="one")
 
@@ -96,7 +96,7 @@ def test_run_leaves_sums_curves_race_and_no_state(finished):
 
 def test_killed_training_goes_on_where_it_was(project):
     target, curve = (f"results/test/baselines/digits.{what}.csv" for what in ("dcca", "curve"))
-    arguments = ("workflow/launch.py", target, "--configfile", "config/test.yaml")
+    arguments = ("-m", "workflow.launch", target, "--configfile", "config/test.yaml")
     with project.edited("config/test.yaml", "epochs: 2 }", "epochs: 300, patience: 300 }"):
         launcher = project.start(*arguments)
         state = project.file("results/test/state/baselines")

@@ -15,10 +15,11 @@ from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
 import oracles
-from rnca import DCCA, RCCA
-from rnca.datasets.embedded import synthetic_speech
-from rnca.networks import ACTIVATIONS, Network
-from rnca.training import correlation_and_slopes
+from rnca import RCCA
+from workflow.data.embedded import synthetic_speech
+from workflow.stages.rcca.dcca import DCCA
+from workflow.stages.rcca.networks import ACTIVATIONS, Network
+from workflow.stages.rcca.training import correlation_and_slopes
 
 SMALL = {"hidden": (30, 20), "batch_size": 200, "epochs": 4, "random_state": 0}
 
@@ -130,7 +131,7 @@ def test_threads_change_no_bit(halves):
 TRAIN_UNTIL_KILLED = """
     import sys
     from sklearn.datasets import load_digits
-    from rnca import DCCA
+    from workflow.stages.rcca.dcca import DCCA
 
     images = load_digits().images
     left, right = images[:, :, :4].reshape(-1, 32), images[:, :, 4:].reshape(-1, 32)

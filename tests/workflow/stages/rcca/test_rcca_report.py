@@ -6,18 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rnca.reporting.baselines import DEEP_COLUMNS, EPOCH_COLUMNS, KERNEL_COLUMNS
-from rnca.reporting.figures import save
-from rnca.reporting.latex import escape, write_latex
-from rnca.reporting.leaks import leak_lines, write_leaks_table
-from rnca.reporting.minutes import TIMING_COLUMNS, with_minutes
-from rnca.reporting.outcomes import gather, read_outcomes
-from rnca.reporting.published import beside_published
-from rnca.reporting.rcca_figures import minutes_figure, rcca_figure, tuning_figure
-from rnca.reporting.table1 import with_baselines
-from rnca.reporting.tables import SUMS_COLUMNS, minutes, rcca_summary, write_markdown
-from rnca.reporting.tuning import chosen, write_tuning_table
-from rnca.reporting.variants import beside_base, write_variants_table
+from workflow.lib.figures import save
+from workflow.lib.outcomes import gather, read_outcomes
+from workflow.lib.published import beside_published
+from workflow.lib.tables import SUMS_COLUMNS, minutes, rcca_summary, write_markdown
+from workflow.stages.rcca.baselines_report import DEEP_COLUMNS, EPOCH_COLUMNS, KERNEL_COLUMNS
+from workflow.stages.rcca.figures import minutes_figure, rcca_figure, tuning_figure
+from workflow.stages.rcca.latex import escape, write_latex
+from workflow.stages.rcca.leaks import leak_lines, write_leaks_table
+from workflow.stages.rcca.minutes import TIMING_COLUMNS, with_minutes
+from workflow.stages.rcca.table1 import with_baselines
+from workflow.stages.rcca.tuning import chosen, write_tuning_table
+from workflow.stages.rcca.variants import beside_base, write_variants_table
 
 GOLDEN = Path(__file__).parent / "golden"
 PUBLISHED = pd.read_csv(Path(__file__).parents[2] / "resources" / "paper" / "table1_rcca.csv")

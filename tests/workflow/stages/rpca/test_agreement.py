@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from rnca import FourierFeatures, kernel_pca
-from rnca.agreement import (
+from rnca import FourierFeatures
+from workflow.lib.exact import centred_kernel, kernel_pca
+from workflow.stages.rpca.agreement import (
     captured,
     operator_norm,
     principal_angles,
     relative_error,
     relative_kernel_error,
 )
-from rnca.exact import centred_kernel
 
 GAMMA = 1e-3
 

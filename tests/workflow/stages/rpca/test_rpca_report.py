@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rnca.reporting.figures import save
-from rnca.reporting.outcomes import read_outcomes
-from rnca.reporting.rpca import (
+from workflow.lib.figures import save
+from workflow.lib.outcomes import read_outcomes
+from workflow.stages.rpca.figures import agreement_figure, scatter_figure, times_figure
+from workflow.stages.rpca.report import (
     ERRORS_COLUMNS,
     MERITS_COLUMNS,
     SCORES_COLUMNS,
@@ -19,7 +20,6 @@ from rnca.reporting.rpca import (
     rates,
     write_markdown,
 )
-from rnca.reporting.rpca_figures import agreement_figure, scatter_figure, times_figure
 
 TITLES = {"rings": "Rings", "mnist": "MNIST"}
 RATE = {"fourier": -0.5, "nystroem": -2.0}

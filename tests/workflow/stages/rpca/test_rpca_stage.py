@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rnca.datasets.catalogue import prepare
-from rnca.datasets.prepared import load_prepared
-from rnca.stages.rpca import Comparison, compare, joined, kernel_map, kernel_scale, table
-from rnca.stages.rpca_times import Timing, race
+from workflow.data.catalogue import prepare
+from workflow.data.prepared import load_prepared
+from workflow.stages.rpca.fit import Comparison, compare, joined, kernel_map, kernel_scale, table
+from workflow.stages.rpca.times import Timing, race
 
 SIZES = (20, 60, 180)
 

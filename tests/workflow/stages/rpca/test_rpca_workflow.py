@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 import yaml
 
-from plan.rpca import RpcaPlan
-from rnca.stages.rpca import Comparison
-from rnca.stages.rpca_times import Timing
+from workflow.plan.rpca import RpcaPlan
+from workflow.stages.rpca.fit import Comparison
+from workflow.stages.rpca.times import Timing
 
 JOB = SimpleNamespace(experiment="one")
 OWN = {"rows": 1000, "components": 5, "features": [10, 200], "gamma": "median", "repeats": 2}

@@ -1,0 +1,1 @@
+"""Numerical kernels; not public."""

@@ -1,0 +1,1 @@
+"""What the stages share: settings, outcomes, tables, figures, claims, the page, provenance."""

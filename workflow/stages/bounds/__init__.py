@@ -1,0 +1,1 @@
+"""Theorems 3 and 4 by simulation."""

@@ -1,0 +1,1 @@
+"""Spectral clustering, discriminant analysis and dependence."""

@@ -1,0 +1,1 @@
+"""Table 1: RCCA beside linear, deep and kernel CCA."""

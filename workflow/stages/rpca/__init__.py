@@ -1,0 +1,1 @@
+"""RPCA and RCCA beside exact kernel methods."""
