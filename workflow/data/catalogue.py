@@ -1,9 +1,7 @@
 """The one table of datasets: what each is called, what it holds, how it is made."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,14 +15,35 @@ from workflow.data.sources import Source
 
 
 @dataclass(frozen=True)
+class Facts:
+    """What is known of a dataset before it is prepared.
+
+    Attributes
+    ----------
+    arrays : tuple of str
+        The arrays it carries once prepared.
+    rows : int or None
+        None where only its files tell, as with data of one's own.
+    columns : int or None
+        Of a picture or, without pictures, of both views together.
+    training_rows : int or None
+        Of the split that its source gives; None without one.
+    """
+
+    arrays: tuple[str, ...]
+    rows: int | None = None
+    columns: int | None = None
+    training_rows: int | None = None
+
+
+@dataclass(frozen=True)
 class Dataset:
     """One dataset.
 
     Attributes
     ----------
     name, title : str
-    arrays : tuple of str
-        The arrays it carries once prepared, known before anything is fetched.
+    facts : Facts
     build : callable
         From the fetched files (by name; empty for embedded data) to the content.
     prepared_mb : int
@@ -37,11 +56,16 @@ class Dataset:
 
     name: str
     title: str
-    arrays: tuple[str, ...]
+    facts: Facts
     build: Callable[[Mapping[str, Path]], Content]
     prepared_mb: int
     source: Source | None = None
     stand_in: str | None = None
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """The arrays it carries once prepared."""
+        return self.facts.arrays
 
     @property
     def kind(self) -> str:
@@ -59,7 +83,7 @@ CATALOGUE = {
         Dataset(
             "digits",
             "scikit-learn digits, left and right halves",
-            ("x", "y", "images", "labels"),
+            Facts(("x", "y", "images", "labels"), 1_797, 64),
             _embedded(embedded.digits),
             1,
             stand_in="MNIST",
@@ -67,7 +91,7 @@ CATALOGUE = {
         Dataset(
             "patches",
             "colour patches of two photographs",
-            ("images", "labels"),
+            Facts(("images", "labels"), 8_480, 192),
             _embedded(embedded.patches),
             2,
             stand_in="CIFAR-10",
@@ -75,7 +99,7 @@ CATALOGUE = {
         Dataset(
             "digits-attributes",
             "scikit-learn digits with facts about each class",
-            ("x", "labels", "attributes"),
+            Facts(("x", "labels", "attributes"), 1_797, 64),
             _embedded(embedded.digits_attributes),
             1,
             stand_in="Animals with Attributes",
@@ -83,7 +107,7 @@ CATALOGUE = {
         Dataset(
             "synthetic-speech",
             "synthetic pair of views with known correlations",
-            ("x", "y", "groups", "given_split"),
+            Facts(("x", "y", "groups", "given_split"), 5_000, 385, 3_000),
             _embedded(embedded.synthetic_speech),
             8,
             stand_in="XRMB",
@@ -91,14 +115,14 @@ CATALOGUE = {
         Dataset(
             "rings",
             "three rings in two views, of which linear methods see nothing",
-            ("x", "y", "labels"),
+            Facts(("x", "y", "labels"), 20_000, 20),
             _embedded(embedded.rings),
             2,
         ),
         Dataset(
             "mnist",
             "MNIST, left and right halves",
-            ("x", "y", "images", "labels", "given_split"),
+            Facts(("x", "y", "images", "labels", "given_split"), 70_000, 784, 60_000),
             mnist.parse,
             110,
             sources.MNIST,
@@ -106,7 +130,7 @@ CATALOGUE = {
         Dataset(
             "cifar10",
             "CIFAR-10",
-            ("images", "labels", "given_split"),
+            Facts(("images", "labels", "given_split"), 60_000, 3_072, 50_000),
             cifar.parse,
             185,
             sources.CIFAR10,
@@ -114,7 +138,7 @@ CATALOGUE = {
         Dataset(
             "awa",
             "Animals with Attributes, SURF histograms",
-            ("x", "labels", "attributes"),
+            Facts(("x", "labels", "attributes"), 30_475, 2_000),
             awa.parse,
             123,
             sources.AWA,
@@ -122,7 +146,7 @@ CATALOGUE = {
         Dataset(
             "xrmb",
             "XRMB, the paper's own split",
-            ("x", "y", "given_split"),
+            Facts(("x", "y", "given_split"), None, 385, 30_000),
             lambda files: speech.parse_r_parts(list(files.values())),
             80,
             sources.XRMB,
@@ -130,7 +154,7 @@ CATALOGUE = {
         Dataset(
             "xrmb-full",
             "XRMB, the full TTIC set",
-            ("x", "y", "labels", "groups", "given_split"),
+            Facts(("x", "y", "labels", "groups", "given_split")),
             lambda files: speech.parse_mat_pair(*files.values()),
             2530,
             sources.XRMB_FULL,
@@ -138,7 +162,7 @@ CATALOGUE = {
         Dataset(
             "mocha",
             "MOCHA-TIMIT, speaker fsew0",
-            ("x", "y", "labels", "groups", "given_split"),
+            Facts(("x", "y", "labels", "groups", "given_split")),
             lambda files: speech.parse_mat_pair(*files.values()),
             78,
             sources.MOCHA,
@@ -153,6 +177,17 @@ def dataset(name: str) -> Dataset:
     if name not in CATALOGUE:
         raise DataError(f"unknown dataset {name!r}: known are {', '.join(CATALOGUE)}")
     return CATALOGUE[name]
+
+
+def facts_of(name: str) -> Facts:
+    """Return what is known of a dataset: nothing but its views, if it is the user's own."""
+    return CATALOGUE[name].facts if name in CATALOGUE else Facts(("x", "y"))
+
+
+def standing_in(datasets: Sequence[str]) -> list[str]:
+    """List the datasets that stand in for the paper's: all, in a run that fetches none."""
+    embedded = [name for name in datasets if name in CATALOGUE and CATALOGUE[name].source is None]
+    return embedded if set(datasets) == set(embedded) else []
 
 
 def availability(entry: Dataset, cache: Path, checksums: Mapping[str, str] | None = None) -> str:
@@ -237,3 +272,15 @@ def _from_catalogue(
         "sources": [{"file": name, "sha256": file_sha256(path)} for name, path in files.items()],
     }
     return entry.build(files), meta
+
+
+if __name__ == "__main__":
+    from workflow.lib.job import job
+
+    with job(snakemake) as asked:
+        prepare(
+            snakemake.wildcards.dataset,
+            snakemake.output[0],
+            entry=asked.entry,
+            checksums=asked.checksums,
+        )

@@ -1,25 +1,12 @@
 """What became of each experiment: its rows, or the reason why there are none."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from os import PathLike
 
 import pandas as pd
 
 from workflow.lib.provenance import read_csv
 
 _LABELS = ["experiment", "dataset"]
-
-
-def gather(paths: Iterable[str | PathLike[str]], labels: Mapping[str, str]) -> pd.DataFrame:
-    """Read the CSVs of one experiment into one frame that begins with its labels.
-
-    Parameters
-    ----------
-    paths : iterable of path
-    labels : mapping
-        ``experiment`` and ``dataset``.
-    """
-    return labelled(pd.concat([read_csv(path) for path in paths], ignore_index=True), labels)
 
 
 def labelled(rows: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
@@ -34,13 +21,14 @@ def not_run(reason: str, labels: Mapping[str, str]) -> pd.DataFrame:
 
 
 def read_outcomes(
-    paths: Iterable[str | PathLike[str]], columns: Sequence[str]
+    paths: str | Iterable[str], columns: Sequence[str]
 ) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Read the frames of all experiments.
+    """Read gathered CSVs: the rows of all experiments of a stage.
 
     Parameters
     ----------
-    paths : iterable of path
+    paths : path, or iterable of path
+        None where the run does not have any.
     columns : sequence of str
         What the rows have at least, also where there are none.
 
@@ -51,13 +39,13 @@ def read_outcomes(
     reasons : dict of str to str
         Why each of the others was not run.
     """
-    frames = [read_csv(path) for path in paths]
-    run = [frame for frame in frames if "not_run" not in frame and len(frame)]
-    reasons = {
-        str(row["experiment"]): str(row["not_run"])
-        for frame in frames
-        if "not_run" in frame
-        for row in frame.to_dict("records")
-    }
-    rows = pd.concat(run, ignore_index=True) if run else pd.DataFrame(columns=list(columns))
-    return rows, reasons
+    frames = [read_csv(path) for path in ([paths] if isinstance(paths, str) else paths)]
+    if not frames:
+        return pd.DataFrame(columns=list(columns)), {}
+    rows = pd.concat(frames, ignore_index=True)
+    if "not_run" not in rows:
+        return rows, {}
+    missing = rows[rows["not_run"].notna()]
+    rows = rows[rows["not_run"].isna()].drop(columns="not_run").reset_index(drop=True)
+    reasons = dict(zip(missing["experiment"], missing["not_run"], strict=True))
+    return rows if len(rows) else pd.DataFrame(columns=list(columns)), reasons

@@ -9,12 +9,6 @@ from rnca._core.files import replacing
 
 KINDS = ("duplicate in x", "duplicate in y", "duplicate in both", "shared frame")
 COLUMNS = ("experiment", "part", "kind", "rows", "of", "share")
-# A row equal in one view alone is common in real data (an empty half of a picture) and gives
-# little away; these two tell a method what to answer.
-_TELLING = {
-    "duplicate in both": "also stand among the training rows",
-    "shared frame": "share a frame with training rows",
-}
 
 
 def write_leaks_table(
@@ -41,17 +35,6 @@ def write_leaks_table(
                 lines.append(f"| {title} | {part} | {rows['of'].iloc[0]} | {cells} |")
     with replacing(path) as partial:
         partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def leak_lines(leaks: pd.DataFrame, titles: Mapping[str, str]) -> list[str]:
-    """Return a sentence per experiment and way in which training rows give test rows away."""
-    lines = []
-    for name, title in titles.items():
-        rows = _select(leaks, name, "test")
-        for row in rows[rows["kind"].isin(_TELLING) & (rows["rows"] > 0)].to_dict("records"):
-            how = _TELLING[row["kind"]]
-            lines.append(f"{title}: {row['rows']} of {row['of']} test rows {how}")
-    return lines
 
 
 def _select(leaks: pd.DataFrame, name: str, part: str) -> pd.DataFrame:
