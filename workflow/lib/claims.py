@@ -24,8 +24,8 @@ CONFIDENCE = 0.95
 # Of the values there are, in increasing order.
 _RANKS = {"min": 0, "before max": -2, "max": -1}
 _KEYS = {
-    "about", "csv", "experiment", "value", "where", "low", "high", "error", "take", "repeat", "each",
-    "minus", "over", "at_least", "at_most", "confidence", "figure",
+    "about", "csv", "experiment", "value", "where", "low", "high", "error", "take", "repeat",
+    "each", "minus", "over", "at_least", "at_most", "confidence", "figure",
 }  # fmt: skip
 
 
