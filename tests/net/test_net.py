@@ -1,7 +1,5 @@
 """While the house is rebuilt: the same tables, figures and numbers as commit 48af4a2."""
 
-import hashlib
-import json
 import re
 import tarfile
 from pathlib import Path
@@ -10,7 +8,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from projects import CLOCK, Project
+from projects import CLOCK, Project, write_recorded
 
 # Everything that only renders CSVs; what else a rule needs is taken as it was frozen.
 RENDERING = re.compile(r"_report$")
@@ -39,16 +37,6 @@ def gathered(path):
     return f"{MOVED.get(stage, stage)}/{what}.csv", experiment
 
 
-def write_with_record(frame, path):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    frame.to_csv(path, index=False)
-    request = path.parent / "requested.json"
-    request.write_text("frozen", encoding="utf-8")
-    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-    record = {"sha256": sha256, "request": "frozen", "request_file": str(request)}
-    path.with_name(f"{path.name}.json").write_text(json.dumps(record), encoding="utf-8")
-
-
 def blocks_first(file):
     """Order blocks of draws by their number."""
     number = re.search(r"block-(\d+)", file.name)
@@ -69,7 +57,8 @@ def rendered(frozen, tmp_path_factory):
         found.setdefault(target, []).append((name, pd.read_csv(file)))
     for target, frames in found.items():
         ranked = sorted(frames, key=lambda each: order.index(each[0]) if each[0] in order else 99)
-        write_with_record(pd.concat([frame for _, frame in ranked]), run / target)
+        (run / target).parent.mkdir(parents=True, exist_ok=True)
+        write_recorded(pd.concat([frame for _, frame in ranked]), run / target)
     code, screen = project.run("-m", "snakemake", "--list-rules", "--quiet")
     assert code == 0, screen
     rules = [rule for rule in screen.split() if RENDERING.search(rule)]

@@ -40,12 +40,16 @@ def read_outcomes(
         Why each of the others was not run.
     """
     frames = [read_csv(path) for path in ([paths] if isinstance(paths, str) else paths)]
-    if not frames:
-        return pd.DataFrame(columns=list(columns)), {}
-    rows = pd.concat(frames, ignore_index=True)
-    if "not_run" not in rows:
-        return rows, {}
-    missing = rows[rows["not_run"].notna()]
-    rows = rows[rows["not_run"].isna()].drop(columns="not_run").reset_index(drop=True)
-    reasons = dict(zip(missing["experiment"], missing["not_run"], strict=True))
-    return rows if len(rows) else pd.DataFrame(columns=list(columns)), reasons
+    return split_outcomes(pd.concat(frames) if frames else pd.DataFrame(), columns)
+
+
+def split_outcomes(
+    rows: pd.DataFrame, columns: Sequence[str]
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Divide gathered rows into those of experiments that were run, and reasons for the others."""
+    reasons: dict[str, str] = {}
+    if "not_run" in rows:
+        missing = rows[rows["not_run"].notna()]
+        reasons = dict(zip(missing["experiment"], missing["not_run"], strict=True))
+        rows = rows[rows["not_run"].isna()].drop(columns="not_run")
+    return rows.reset_index(drop=True) if len(rows) else pd.DataFrame(columns=list(columns)), reasons

@@ -1,25 +1,18 @@
-"""The baselines stage: its rows, its columns, and what a killed job leaves."""
+"""Deep and kernel CCA: their rows, their columns, and what a killed job leaves."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rnca.stages import baselines
 
 from workflow.data.catalogue import prepare
 from workflow.data.prepared import load_prepared
 from workflow.lib.partial import PartialRows, state_file
-from workflow.stages.rcca.baselines import (
-    CURVE_COLUMNS,
-    DCCA_COLUMNS,
-    KCCA_COLUMNS,
-    Deep,
-    Kernel,
-    fit_dcca,
-    fit_kcca,
-    with_tuning_rows,
-)
+from workflow.stages.rcca import kernel
+from workflow.stages.rcca.deep import CURVE_COLUMNS, DCCA_COLUMNS, Deep, fit_dcca
 from workflow.stages.rcca.fit import Experiment
+from workflow.stages.rcca.kernel import KCCA_COLUMNS, fit_kcca
+from workflow.stages.rcca.trial import Trial
 
 COMMON = {
     "name": "digits",
@@ -31,8 +24,10 @@ COMMON = {
     "seed": 3,
 }
 NETWORK = {"hidden": [20, 20], "batch_size": 200, "epochs": 3, "learning_rate": 1e-2}
-DEEP = Deep(**COMMON, network=NETWORK)
-KERNEL = Kernel(**COMMON, sizes=(100, 200, 400), regs=(1e-3, 1e-2), chosen_up_to=200)
+DEEP = Deep(**COMMON, baseline=NETWORK)
+KERNEL = Trial(
+    **COMMON, baseline={"sizes": [100, 200, 400], "regs": [1e-3, 1e-2], "chosen_up_to": 200}
+)
 
 
 @pytest.fixture(scope="module")
@@ -43,18 +38,16 @@ def digits(tmp_path_factory):
 
 
 def test_rows_are_those_of_rcca(digits):
-    own = {"sizes": (10,), "reg": 1.0, "reg_grid": (), "width": 1.0, "same_landmarks": False}
+    own = {"features": [10], "reg": 1.0, "reg_grid": [], "width": 1.0, "same_landmarks": False}
     rcca = Experiment(**COMMON, **own, feature_map="fourier")
     for part in ("train", "tune", "test"):
         assert np.array_equal(getattr(rcca.rows(digits), part), getattr(DEEP.rows(digits), part))
 
 
 def test_split_without_tuning_rows_sets_training_rows_aside(digits):
-    whole = Deep(**COMMON | {"split": {"scheme": "random", "train": 1400, "test": 397}}, network={})
-    rows = with_tuning_rows(whole.rows(digits), 0)
-    assert rows.sizes == (1260, 140, 397)
-    given = DEEP.rows(digits)
-    assert with_tuning_rows(given, 0) is given
+    split = {"scheme": "random", "train": 1400, "tune": None, "test": 397}
+    assert Deep(**COMMON | {"split": split}).rows_with_tuning(digits).sizes == (1260, 140, 397)
+    assert DEEP.rows_with_tuning(digits).sizes == (1200, 200, 397)
 
 
 def test_deep_rows_say_what_was_fitted_and_how_long_it_took(digits, tmp_path):
@@ -94,13 +87,14 @@ def test_kernel_rows_choose_reg_on_tuning_rows_and_keep_it_beyond(digits, tmp_pa
 
 
 def test_kernel_sizes_beyond_the_training_rows_are_all_of_them(digits, tmp_path):
-    kernel = Kernel(**COMMON, sizes=(100, 1200, 5000), regs=(1e-2,), chosen_up_to=100)
-    assert fit_kcca(kernel, digits, tmp_path / "state.json")["n"].tolist() == [100, 1200]
+    sizes = {"sizes": [100, 1200, 5000], "regs": [1e-2], "chosen_up_to": 100}
+    rows = fit_kcca(Trial(**COMMON, baseline=sizes), digits, tmp_path / "state.json")
+    assert rows["n"].tolist() == [100, 1200]
 
 
 def test_size_beyond_memory_is_left_out_with_the_reason(digits, tmp_path, monkeypatch):
-    free = baselines.kcca_bytes(300, 64)
-    monkeypatch.setattr(baselines.psutil, "virtual_memory", lambda: SimpleNamespace(available=free))
+    free = kernel.kcca_bytes(300, 64)
+    monkeypatch.setattr(kernel.psutil, "virtual_memory", lambda: SimpleNamespace(available=free))
     rows = fit_kcca(KERNEL, digits, tmp_path / "state.json")
     assert rows["test_sum"].isna().tolist() == [False, False, True]
     assert "GB of memory" in rows["left_out"].iloc[-1]
