@@ -15,6 +15,7 @@ include: "workflow/data/rules.smk"
 include: "workflow/stages/bounds/rules.smk"
 include: "workflow/stages/rcca/rules.smk"
 include: "workflow/stages/lupi/rules.smk"
+include: "workflow/stages/autoencoder/rules.smk"
 include: "workflow/report.smk"
 
 

@@ -1,0 +1,32 @@
+"""Table and figures of stage autoencoder."""
+
+import pandas as pd
+
+from workflow.lib.figures import save
+from workflow.lib.job import by_name, job
+from workflow.lib.outcomes import read_outcomes
+from workflow.lib.provenance import write_csv
+from workflow.stages.autoencoder.figures import (
+    PICTURE_COLUMNS,
+    error_figure,
+    latent_figure,
+    reconstructions_figure,
+)
+from workflow.stages.autoencoder.tables import (
+    ERROR_COLUMNS,
+    autoencoder_summary,
+    write_autoencoder_table,
+)
+
+if __name__ == "__main__":
+    with job(snakemake) as asked:
+        given, out, titles = snakemake.input, by_name(snakemake.output), asked.titles
+        errors, not_run = read_outcomes(given.errors, ERROR_COLUMNS)
+        pictures, _ = read_outcomes(given.pictures, PICTURE_COLUMNS)
+        summary = autoencoder_summary(errors)
+        published = pd.read_csv(given.published), asked.published
+        write_csv(out["autoencoder.csv"], summary)
+        write_autoencoder_table(out["autoencoder.md"], summary, not_run, titles, *published)
+        save(reconstructions_figure(pictures, titles), out, "autoencoder")
+        save(error_figure(summary, titles), out, "autoencoder_errors")
+        save(latent_figure(pictures, titles), out, "autoencoder_latent")
