@@ -17,14 +17,16 @@ from workflow.lib.models import (
     Repeats,
     Settings,
 )
-from workflow.lib.resources import PROCESSES_MB
+from workflow.lib.resources import (
+    CAUTIOUS_OPERATIONS_PER_SECOND,
+    OPERATIONS_PER_SECOND,
+    PROCESSES_MB,
+)
 
 TRAINING_SHARE = 0.8
 # Fits of a repeat, of which one is linear, and of a sweep at each of its sizes.
 TABLE_FITS, SWEEP_FITS = 4, 3
-# Of one core, in the passes over the pictures: as measured, and a low estimate of a slow one.
-OPERATIONS_A_SECOND, CAUTIOUS_OPERATIONS_A_SECOND = 33e9, 20e9
-MINUTES_BESIDE_THE_PASSES = 15
+MINUTES_BESIDE = 15
 
 
 class Search(Settings):
@@ -148,13 +150,12 @@ class Experiment(models.Experiment):
     def part_minutes(self, part: str, threads: int) -> int:
         """Return the minutes that a part may take."""
         operations = self._operations(**self.parts()[part])
-        seconds = operations / (CAUTIOUS_OPERATIONS_A_SECOND * threads)
-        return MINUTES_BESIDE_THE_PASSES + ceil(seconds / 60)
+        return MINUTES_BESIDE + ceil(operations / CAUTIOUS_OPERATIONS_PER_SECOND / threads / 60)
 
     def forecast(self, cores: int) -> float:
         """Estimate the minutes of all parts from their operations."""
         operations = sum(self._operations(**part) for part in self.parts().values())
-        return operations / OPERATIONS_A_SECOND / cores / 60
+        return operations / OPERATIONS_PER_SECOND / cores / 60
 
     def _operations(self, repeats: list[int], sweeps: dict[str, list[int]]) -> float:
         """Count the operations of repeats, with their searches on a share of rows, and sweeps."""

@@ -24,8 +24,8 @@ AtMostFour = Field(max_length=4)
 # Kernels of n rows, their factors, copies of leading blocks and temporary matrices.
 MATRICES_AT_A_TIME = 6
 # A low estimate for the factorisations of a draw on one core.
-CAUTIOUS_OPERATIONS_A_SECOND = 5e9
-MINUTES_BESIDE_THE_DRAWS = 15
+CAUTIOUS_OPERATIONS_PER_SECOND = 5e9
+MINUTES_BESIDE = 15
 
 
 class Fixed(Settings):
@@ -87,7 +87,7 @@ class Sweep(Settings):
     def job_minutes(self) -> int:
         """Return the minutes that a block of draws may take: large factorisations dominate."""
         operations = self.block * 2 / 3 * float(max(*self.n, self.fixed.n)) ** 3
-        return MINUTES_BESIDE_THE_DRAWS + ceil(operations / CAUTIOUS_OPERATIONS_A_SECOND / 60)
+        return MINUTES_BESIDE + ceil(operations / CAUTIOUS_OPERATIONS_PER_SECOND / 60)
 
 
 class Correlations(Settings):
