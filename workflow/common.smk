@@ -31,7 +31,7 @@ if workflow.config_settings.configfiles:
 
 def asks(script, job_settings, directory=f"{RESULTS}/requests"):
     """Make the request of a rule: `.file` is an input of its jobs, `.asked` a parameter."""
-    return Request(script, job_settings, directory, workflow.dryrun)
+    return Request(script, job_settings, directory, lambda: workflow.dryrun)
 
 
 def log_of(name):

@@ -26,7 +26,8 @@ class Request:
         Writable as JSON.
     directory : str
         Where the files go.
-    is_dry_run : bool
+    is_dry_run : callable
+        Asked when a job is planned, since Snakemake does not know it while it reads the rules.
         Then nothing is written there; one that has changed is written to another file, so that
         Snakemake lists its job.
     """
@@ -36,7 +37,7 @@ class Request:
         script: str,
         settings: Mapping[str, Any] | Callable[[Any], Mapping[str, Any]],
         directory: str,
-        is_dry_run: bool,
+        is_dry_run: Callable[[], bool],
     ) -> None:
         self.script, self.settings = script, settings
         self.directory, self.is_dry_run = directory, is_dry_run
@@ -52,7 +53,7 @@ class Request:
         path = path.with_name(f"{path.name}.json")
         text = spelled(self.asked(wildcards))
         if read_request(path) != text:
-            if self.is_dry_run:
+            if self.is_dry_run():
                 path = Path(".snakemake", "rnca-dry-run", path)
             with replacing(path) as partial:
                 partial.write_text(text, encoding="utf-8")
