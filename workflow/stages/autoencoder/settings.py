@@ -33,21 +33,21 @@ class Search(Settings):
     """What widths and regularisers are chosen from."""
 
     share: float = Field(
-        0.2,
+        default=0.2,
         gt=0,
         le=1,
         description="share of the training and tuning rows that candidates are compared on",
     )
     encoder: Distinct[Positive] = Field(
-        [0.3, 0.03],
+        default=[0.3, 0.03],
         description="widths of the encoder, as multiples of the median heuristic's gamma",
     )
     decoder: Distinct[Positive] = Field(
-        [0.1, 0.03, 0.01, 0.003],
+        default=[0.1, 0.03, 0.01, 0.003],
         description="widths of the decoder, as multiples of the median heuristic's gamma",
     )
     regs: Distinct[Positive] = Field(
-        [1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3],
+        default=[1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3],
         description="regularisers, added to the diagonal of the covariance of the decoder's "
         "features",
     )
@@ -57,10 +57,10 @@ class Sweeps(Settings):
     """Other numbers of factors and of features to try."""
 
     d: Increasing[Count] | None = Field(
-        None, description="numbers of latent factors, increasing, at m = `features`"
+        default=None, description="numbers of latent factors, increasing, at m = `features`"
     )
     m: Increasing[Count] | None = Field(
-        None, description="numbers of random features, increasing, at d = `components`"
+        default=None, description="numbers of random features, increasing, at d = `components`"
     )
 
 

@@ -161,7 +161,8 @@ class Bounds(Settings, Stage):
 
     def largest_mem_mb(self) -> int:
         """Return the memory of the largest job."""
-        jobs = [*self.sweeps.values(), *([self.theorem4] if self.theorem4 else [])]
+        jobs: list[Sweep | Theorem4] = [*self.sweeps.values()]
+        jobs += [self.theorem4] if self.theorem4 else []
         return max((each.mem_mb() for each in jobs), default=0)
 
 
