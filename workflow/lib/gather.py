@@ -33,7 +33,9 @@ def gather(
             frames.append(labelled(pd.concat(found[experiment], ignore_index=True), labels))
         elif dataset in reasons:
             frames.append(not_run(reasons[dataset], labels))
-    return pd.concat([frame for frame in frames if len(frame.columns)], ignore_index=True)
+    # As objects, so that whole numbers stay whole beside experiments that have none.
+    objects = [frame.astype(object) for frame in frames if len(frame.columns)]
+    return pd.concat(objects, ignore_index=True)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """What became of each experiment: its rows, or the reason why there are none."""
 
+import io
 from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
-from workflow.lib.provenance import read_csv
+from workflow.lib.provenance import checked
 
 _LABELS = ["experiment", "dataset"]
 
@@ -39,7 +40,9 @@ def read_outcomes(
     reasons : dict of str to str
         Why each of the others was not run.
     """
-    frames = [read_csv(path) for path in ([paths] if isinstance(paths, str) else paths)]
+    files = [paths] if isinstance(paths, str) else paths
+    # As text: beside rows that lack them, pandas would make floats of whole numbers.
+    frames = [pd.read_csv(io.BytesIO(checked(file)), dtype=str) for file in files]
     return split_outcomes(pd.concat(frames) if frames else pd.DataFrame(), columns)
 
 
@@ -52,4 +55,6 @@ def split_outcomes(
         missing = rows[rows["not_run"].notna()]
         reasons = dict(zip(missing["experiment"], missing["not_run"], strict=True))
         rows = rows[rows["not_run"].isna()].drop(columns="not_run")
-    return rows.reset_index(drop=True) if len(rows) else pd.DataFrame(columns=list(columns)), reasons
+    if not len(rows):
+        return pd.DataFrame(columns=list(columns)), reasons
+    return pd.read_csv(io.StringIO(rows.to_csv(index=False))), reasons
