@@ -16,7 +16,7 @@ PARTS["bounds"] = lambda what: {
     for name, own in bounds.sweeps.items()
     if what == "draws"
 }
-bounds_fit = asks("stages/bounds/fit.py", bounds_block)
+bounds_sweep = asks("stages/bounds/fit.py", bounds_block)
 bounds_theorem4 = asks(
     "stages/bounds/theorem4.py",
     lambda w: bounds.theorem4.model_dump(mode="json") | {"seed": settings.seed},
@@ -31,9 +31,9 @@ bounds_report = asks(
 )
 
 
-rule bounds_fit:
+rule bounds_sweep:
     input:
-        request=bounds_fit.file,
+        request=bounds_sweep.file,
     output:
         f"{RESULTS}/bounds/{{experiment}}/block-{{block}}.csv",
     log:
@@ -46,7 +46,7 @@ rule bounds_fit:
         mem_mb=growing(lambda w: bounds.sweeps[w.experiment].mem_mb()),
         runtime=growing(lambda w: bounds.sweeps[w.experiment].job_minutes()),
     params:
-        request=bounds_fit.asked,
+        request=bounds_sweep.asked,
     script:
         "fit.py"
 
