@@ -221,10 +221,10 @@ def _locate(loc: tuple[Any, ...], config: Any) -> tuple[str, Any]:
     """Return the path of a key, without the names of types that pydantic adds, and its value."""
     path = []
     for part in loc:
-        if isinstance(config, Mapping) and part in config:
+        if (isinstance(config, Mapping) and part in config) or (
+            isinstance(config, list) and isinstance(part, int)
+        ):
             config = config[part]
-        elif isinstance(config, list) and isinstance(part, int):
-            config = config[part]  # noqa: SIM114
         elif not (isinstance(config, Mapping) and part is loc[-1] and part != "[key]"):
             continue
         path.append(str(part))
