@@ -33,7 +33,8 @@ def gather(
             frames.append(labelled(pd.concat(found[experiment], ignore_index=True), labels))
         elif dataset in reasons:
             frames.append(not_run(reasons[dataset], labels))
-    return pd.concat([frame for frame in frames if len(frame.columns)], ignore_index=True)
+    # As objects, or an experiment without rows or not run would turn whole numbers into fractions.
+    return pd.concat([frame.astype(object) for frame in frames], ignore_index=True)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """What became of each experiment: its rows, or the reason why there are none."""
 
+import io
 from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
-from workflow.lib.provenance import read_csv
+from workflow.lib.provenance import checked
 
 _LABELS = ["experiment", "dataset"]
 
@@ -39,13 +40,16 @@ def read_outcomes(
     reasons : dict of str to str
         Why each of the others was not run.
     """
-    frames = [read_csv(path) for path in ([paths] if isinstance(paths, str) else paths)]
-    if not frames:
-        return pd.DataFrame(columns=list(columns)), {}
-    rows = pd.concat(frames, ignore_index=True)
-    if "not_run" not in rows:
-        return rows, {}
-    missing = rows[rows["not_run"].notna()]
-    rows = rows[rows["not_run"].isna()].drop(columns="not_run").reset_index(drop=True)
-    reasons = dict(zip(missing["experiment"], missing["not_run"], strict=True))
-    return rows if len(rows) else pd.DataFrame(columns=list(columns)), reasons
+    frames, reasons = [], {}
+    for path in [paths] if isinstance(paths, str) else paths:
+        content = checked(path)
+        found = pd.read_csv(io.BytesIO(content))
+        if "not_run" in found:
+            missing = found[found["not_run"].notna()]
+            reasons |= dict(zip(missing["experiment"], missing["not_run"], strict=True))
+            # Read again without them: empty cells turn whole numbers into fractions.
+            lines = [1 + row for row in missing.index]
+            found = pd.read_csv(io.BytesIO(content), skiprows=lines).drop(columns="not_run")
+        frames.append(found)
+    rows = pd.concat([frame for frame in frames if len(frame)] or [pd.DataFrame(columns=columns)])
+    return rows.reset_index(drop=True), reasons
