@@ -13,6 +13,7 @@ if not workflow.config_settings.configfiles:
 include: "workflow/common.smk"
 include: "workflow/data/rules.smk"
 include: "workflow/stages/rpca/rules.smk"
+include: "workflow/stages/rcca/rules.smk"
 include: "workflow/stages/lupi/rules.smk"
 include: "workflow/report.smk"
 
@@ -20,7 +21,7 @@ include: "workflow/report.smk"
 wildcard_constraints:
     dataset="[a-z0-9-]+",
     experiment="[a-z0-9-]+",
-    feature_map="[a-z]+",
+    feature_map="linear|fourier|nystroem",
     repeat=r"\d+",
     shard=r"\d+",
     m=r"\d+",

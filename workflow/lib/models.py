@@ -6,11 +6,11 @@ do not enter a job's settings, so that changing them reruns no fit.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, StringConstraints
 
-from workflow.data.catalogue import Facts
+from workflow.data.catalogue import Facts, facts_of
 
 T = TypeVar("T")
 E = TypeVar("E", bound="Experiment")
@@ -53,6 +53,38 @@ class Settings(BaseModel):
     """Settings: unknown keys, 2.0 for 2, and infinite numbers are mistakes."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class Split(Settings):
+    """How rows are divided."""
+
+    scheme: Literal["random", "given", "official", "groups"] = Field(
+        description="`random` rows; the source's own split as `given`; its test rows only "
+        "(`official`); or whole `groups`, so that no utterance is on two sides"
+    )
+    train: Count | None = Field(None, description="training rows; all there are by default")
+    tune: Annotated[int, Field(ge=0, le=10**9)] | None = Field(
+        None, description="rows to choose settings on"
+    )
+    test: Count | None = Field(None, description="test rows")
+
+    def training_rows(self, dataset: str) -> int | None:
+        """Return the number of training rows; None if only the data tell."""
+        return self.train or facts_of(dataset).training_rows
+
+    def problems(self, dataset: str, data: Facts) -> Iterator[str]:
+        """Yield what is wrong in view of the dataset."""
+        needs = {"groups": "groups", "given": "given_split", "official": "given_split"}
+        needed = needs.get(self.scheme)
+        if needed is not None and needed not in data.arrays:
+            yield f"split.scheme: {dataset!r} has no {needed} to split by"
+        if self.scheme in ("random", "groups"):
+            for part in ("train", "test"):
+                if getattr(self, part) is None:
+                    yield f"split.{part}: required for scheme {self.scheme!r}"
+        wanted = sum(rows or 0 for rows in (self.train, self.tune, self.test))
+        if data.rows is not None and wanted > data.rows:
+            yield f"split: {wanted} rows are more than the {data.rows} of {dataset!r}"
 
 
 class Stage:

@@ -100,6 +100,12 @@ def record_of(path: str | os.PathLike[str]) -> Path:
     return Path(path).with_name(f"{Path(path).name}.json")
 
 
+def is_rendering(record: dict[str, Any]) -> bool:
+    """Tell whether a job only renders or collects what others have computed."""
+    rule = str(record["rule"])
+    return rule.endswith("_report") or rule in ("gather", "claims", "page", "summary", "data_table")
+
+
 def _identity(path: str | os.PathLike[str]) -> str:
     """Return the sha256 of an input; of a prepared dataset, that of its description."""
     file = Path(path, "meta.json") if Path(path).is_dir() else Path(path)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rnca._core.files import replacing
 from workflow.lib.exponents import fitted_exponent
+from workflow.lib.provenance import write_text
 from workflow.lib.published import comparable
 from workflow.lib.tables import BASELINE_NAMES, markdown_table, minutes, number, plus_minus
 
@@ -70,7 +70,7 @@ def baselines_summary(deep: pd.DataFrame, kernel: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     deep, kernel : DataFrame
-        Of `workflow.stages.rcca.baselines`, with ``experiment`` and ``dataset``.
+        Gathered rows, with ``experiment`` and ``dataset``.
     """
     rows = [_deep_row(group) for _, group in deep.groupby("experiment", sort=False)]
     done = kernel[kernel["left_out"].isna()]
@@ -171,7 +171,7 @@ def race(curve: pd.DataFrame, rcca: pd.DataFrame) -> pd.DataFrame:
     curve : DataFrame
         Epochs of deep CCA.
     rcca : DataFrame
-        Table 1, of `workflow.stages.rcca.minutes.with_minutes`, with or without rows of baselines.
+        Table 1, with or without rows of baselines.
 
     Returns
     -------
@@ -210,7 +210,7 @@ def first_reaching(epochs: pd.DataFrame, value: float) -> Any | None:
     return reached.iloc[0] if len(reached) else None
 
 
-def write_markdown(
+def write_baselines(
     path: str | PathLike[str],
     summary: pd.DataFrame,
     curve: pd.DataFrame,
@@ -244,8 +244,7 @@ def write_markdown(
         lines += [*markdown_table(header, [_cells(row) for row in rows.to_dict("records")]), ""]
         lines += [*_notes(rows, curve[curve["experiment"] == name])]
         lines += [*_growth_note(growth[growth["experiment"] == name]), ""]
-    with replacing(path) as partial:
-        partial.write_text("\n".join(lines), encoding="utf-8")
+    write_text(path, "\n".join(lines))
 
 
 def _cells(row: Mapping[Any, Any]) -> list[str]:
