@@ -40,7 +40,8 @@ def read_outcomes(
     reasons : dict of str to str
         Why each of the others was not run.
     """
-    frames, reasons = [], {}
+    frames: list[pd.DataFrame] = []
+    reasons: dict[str, str] = {}
     for path in [paths] if isinstance(paths, str) else paths:
         content = checked(path)
         found = pd.read_csv(io.BytesIO(content))
@@ -51,5 +52,5 @@ def read_outcomes(
             lines = [1 + row for row in missing.index]
             found = pd.read_csv(io.BytesIO(content), skiprows=lines).drop(columns="not_run")
         frames.append(found)
-    rows = pd.concat([frame for frame in frames if len(frame)] or [pd.DataFrame(columns=columns)])
-    return rows.reset_index(drop=True), reasons
+    there = [frame for frame in frames if len(frame)] or [pd.DataFrame(columns=list(columns))]
+    return pd.concat(there, ignore_index=True), reasons
