@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from inspect import getdoc
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, Field, StringConstraints, ValidationError, create_model
+from pydantic.fields import FieldInfo
 from snakemake.exceptions import WorkflowError
 
 from workflow.data.catalogue import CATALOGUE, Facts
@@ -36,8 +36,6 @@ RunName = Annotated[
 ]
 # From the top of the file; numbers are positions in a list.
 KeyPath = tuple[int | str, ...]
-TABLES_START = "<!-- These tables are made by `make settings` from the settings' models. -->"
-TABLES_END = "<!-- Here they end. -->"
 FileName = Annotated[str, StringConstraints(min_length=1)]
 Sha256 = Annotated[str, matching("[0-9a-f]{64}", "must be the 64 hexadecimal digits of a sha256")]
 
@@ -192,67 +190,24 @@ def read(file: Path) -> RunSettings:
     return check(config)
 
 
-def keys(model: type[BaseModel], *place: str) -> Iterator[tuple[tuple[str, ...], str, str]]:
-    """Yield path, default and description of every key; <name> stands where names are free."""
-    for name, field in model.model_fields.items():
-        if name == "root":
-            for inner in _models(field.annotation):
-                yield from keys(inner, *place, "<name>")
-            continue
-        default = field.get_default(call_default_factory=True)
-        spelled = "required" if field.is_required() else _spelled(default)
-        yield (*place, name), spelled, field.description or ""
-        is_by_name = get_origin(field.annotation) is dict
-        for inner in _models(field.annotation):
-            if not issubclass(inner, Stage):
-                yield from keys(inner, *place, name, *(["<name>"] if is_by_name else []))
-
-
-def _spelled(default: Any) -> str:
-    """Write a default as one would write it in the file."""
-    if default is None:
-        return "none"
-    if isinstance(default, BaseModel):
-        default = default.model_dump(mode="json")
-    text = yaml.safe_dump(default, default_flow_style=True, width=1000, sort_keys=False)
-    return f"`{text.partition(chr(10))[0]}`"
-
-
 def stage_model(name: str) -> type[BaseModel]:
     """Return the model of a stage's settings."""
     model: type[BaseModel] = import_module(f"workflow.stages.{name}.settings").SETTINGS
     return model
 
 
-def write_tables(readme: Path) -> None:
-    """Write the tables of keys into config/README.md."""
-    readme.write_text(with_tables(readme.read_text(encoding="utf-8")), encoding="utf-8")
-
-
-def with_tables(readme: str) -> str:
-    """Return the text of config/README.md with its tables made anew from the models."""
-    before, _, rest = readme.partition(TABLES_START)
-    _, _, after = rest.partition(TABLES_END)
-    blocks = [_table(keys(run_model()))]
-    for name in stage_names():
-        model = stage_model(name)
-        found = list(keys(model))
-        place = name
-        if all(path[0] == "<name>" for path, _, _ in found):
-            place = f"{name}.<name>"
-            found = [(path[1:], default, words) for path, default, words in found]
-        blocks += [f"### Keys of `{place}`", getdoc(model) or "", _table(found)]
-    return before + "\n\n".join([TABLES_START, *blocks, TABLES_END]) + after
-
-
-def _table(found: Iterable[tuple[tuple[str, ...], str, str]]) -> str:
-    """Write keys as a Markdown table; those that differ in their place alone share a row."""
-    rows: dict[tuple[str, str, str], list[str]] = {}
-    for path, default, words in found:
-        rows.setdefault((path[-1], default, words), []).append(f"`{'.'.join(path)}`")
-    cells = [(", ".join(paths), default, words) for (_, default, words), paths in rows.items()]
-    lines = ["| key | default | meaning |", "|---|---|---|"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in cells)])
+def keys(model: type[BaseModel], *place: str) -> Iterator[tuple[KeyPath, FieldInfo]]:
+    """Yield path and field of every key; <name> stands where names are free."""
+    for name, field in model.model_fields.items():
+        if name == "root":
+            for inner in _models(field.annotation):
+                yield from keys(inner, *place, "<name>")
+            continue
+        yield (*place, name), field
+        is_by_name = get_origin(field.annotation) is dict
+        for inner in _models(field.annotation):
+            if not issubclass(inner, Stage):
+                yield from keys(inner, *place, name, *(["<name>"] if is_by_name else []))
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:
@@ -352,10 +307,10 @@ def _shortened(value: Any) -> str:
 @cache
 def _known_keys() -> dict[KeyPath, str]:
     """Return the description of every key, by its path."""
-    found: dict[KeyPath, str] = {path: words for path, _, words in keys(run_model())}
+    found = dict(keys(run_model()))
     for name in stage_names():
-        found |= {path: words for path, _, words in keys(stage_model(name), name)}
-    return found
+        found |= dict(keys(stage_model(name), name))
+    return {path: field.description or "" for path, field in found.items()}
 
 
 def _matches(path: KeyPath, pattern: KeyPath) -> bool:
@@ -388,10 +343,14 @@ def _suggestion(path: KeyPath) -> str:
 
 
 def _distance(one: str, other: str) -> int:
-    """Count the insertions, deletions and replacements between two words."""
-    row = list(range(len(other) + 1))
+    """Count the letters to insert, delete, replace or swap with the next between two words."""
+    rows = [list(range(len(other) + 1))]
     for i, letter in enumerate(one, start=1):
-        row, before = [i], row
+        row = [i]
         for j, wanted in enumerate(other, start=1):
-            row.append(min(row[-1] + 1, before[j] + 1, before[j - 1] + (letter != wanted)))
-    return row[-1]
+            steps = [row[-1] + 1, rows[-1][j] + 1, rows[-1][j - 1] + (letter != wanted)]
+            if i > 1 and j > 1 and (one[i - 2], letter) == (wanted, other[j - 2]):
+                steps.append(rows[-2][j - 2] + 1)
+            row.append(min(steps))
+        rows.append(row)
+    return rows[-1][-1]
