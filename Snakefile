@@ -12,6 +12,7 @@ if not workflow.config_settings.configfiles:
 
 include: "workflow/common.smk"
 include: "workflow/data/rules.smk"
+include: "workflow/stages/rpca/rules.smk"
 include: "workflow/stages/bounds/rules.smk"
 include: "workflow/stages/rcca/rules.smk"
 include: "workflow/stages/lupi/rules.smk"

@@ -23,7 +23,8 @@ from workflow.data.errors import DataError
 from workflow.data.fetch import default_cache
 from workflow.lib.exhibits import read_exhibits, stage_names
 from workflow.lib.publish import publish
-from workflow.lib.settings import RunSettings, read, write_tables
+from workflow.lib.settings import RunSettings, read
+from workflow.lib.settings_tables import write_tables
 
 GIB = 2**30
 

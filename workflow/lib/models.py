@@ -5,6 +5,7 @@ each key, what must hold between keys, and what the jobs will cost. Fields marke
 do not enter a job's settings, so that changing them reruns no fit.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
@@ -17,6 +18,17 @@ E = TypeVar("E", bound="Experiment")
 
 # What pandas or YAML would read as something else than a name.
 _NOT_NAMES = {"nan", "na", "null", "none", "true", "false", "yes", "no", "on", "off", "inf"}
+
+
+def matching(pattern: str, rule: str) -> AfterValidator:
+    """Make a check that a text matches a pattern, with a rule in words."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(rule)
+        return text
+
+    return AfterValidator(check)
 
 
 def _is_name(name: str) -> str:
@@ -38,7 +50,13 @@ def _distinct(values: list[T]) -> list[T]:
 
 
 Name = Annotated[
-    str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*\z", max_length=60), AfterValidator(_is_name)
+    str,
+    matching(
+        "[a-z][a-z0-9-]{,59}",
+        "must be a name: lower-case letters, digits and hyphens, beginning with a letter, at most "
+        "60 in all",
+    ),
+    AfterValidator(_is_name),
 ]
 Title = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 # Numbers of rows, features and the like; and of what becomes a job or a repeat of one.

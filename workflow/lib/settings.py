@@ -1,6 +1,8 @@
 """The settings of a run: checked before anything is planned, one sentence per mistake."""
 
-from collections.abc import Iterator, Mapping
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -8,18 +10,34 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, Field, StringConstraints, ValidationError, create_model
+from pydantic.fields import FieldInfo
 from snakemake.exceptions import WorkflowError
 
 from workflow.data.catalogue import CATALOGUE, Facts
 from workflow.lib.exhibits import stage_names
-from workflow.lib.models import Name, Repeats, Settings, Stage, Title, unknown_dataset
+from workflow.lib.models import (
+    Name,
+    Repeats,
+    Settings,
+    Stage,
+    Title,
+    matching,
+    unknown_dataset,
+)
 
 # Files are named after it, and `results/published` is what `make publish` writes.
 RunName = Annotated[
-    str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*\z", max_length=100)
+    str,
+    matching(
+        "[A-Za-z0-9][A-Za-z0-9._-]{,99}",
+        "must be a name: letters, digits, dots, underscores and hyphens, beginning with a letter "
+        "or digit, at most 100 in all",
+    ),
 ]
+# From the top of the file; numbers are positions in a list.
+KeyPath = tuple[int | str, ...]
 FileName = Annotated[str, StringConstraints(min_length=1)]
-Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}\z")]
+Sha256 = Annotated[str, matching("[0-9a-f]{64}", "must be the 64 hexadecimal digits of a sha256")]
 
 
 class Place(Settings):
@@ -32,10 +50,15 @@ class Place(Settings):
 class OwnDataset(Settings):
     """A dataset of one's own."""
 
-    kind: Literal["npz", "npy", "csv", "mat"] = Field(description="what the files are")
+    kind: Literal["npz", "npy", "csv", "mat", "xrmb-mat"] = Field(
+        description="what the files are; `xrmb-mat` is a pair of .mat files with XRMB's variable "
+        "names, which hold a split and groups"
+    )
     title: Title | None = Field(None, description="what it is called")
-    x: FileName | Place = Field(description="the first view: a file name, or {file: …, array: …}")
-    y: FileName | Place = Field(description="the second view")
+    x: FileName | Place = Field(
+        description="the first view: a file name, or {file: …, array: …} if a file holds several"
+    )
+    y: FileName | Place = Field(description="the second view, likewise")
     split: FileName | Place | None = Field(
         None, description="train, tune or test (or 0, 1, 2) for each row"
     )
@@ -51,6 +74,8 @@ class OwnDataset(Settings):
 
     def facts(self) -> Facts:
         """Return what is known of it before it is read."""
+        if self.kind == "xrmb-mat":
+            return Facts(("x", "y", "labels", "groups", "given_split"))
         optional = {"groups": self.groups, "given_split": self.split}
         return Facts(("x", "y", *(array for array, place in optional.items() if place)))
 
@@ -95,9 +120,11 @@ class RunSettings(Settings):
         for name, own in self.datasets.items():
             if name in CATALOGUE:
                 yield f"datasets.{name}: the workflow has a dataset of this name; choose another"
+            if own.kind == "xrmb-mat" and (own.split or own.groups):
+                yield f"datasets.{name}: files of kind xrmb-mat hold their own split and groups"
             for file in own.files():
-                if not Path(file).is_file():
-                    yield f"datasets.{name}: there is no file {file!r} under {Path.cwd()}"
+                if not os.path.isfile(file):
+                    yield f"datasets.{name}: there is no file {_shortened(file)} under {Path.cwd()}"
         for key in ("skip", "prepare"):
             for name in getattr(self, key):
                 if name not in known:
@@ -105,7 +132,7 @@ class RunSettings(Settings):
         for name in self.checksums:
             if name not in (lacking := _without_checksum()):
                 files = ", ".join(lacking) or "none at present"
-                yield f"checksums.{name}: only files without a published checksum: {files}"
+                yield f"checksums.{name}: only for files whose source publishes none: {files}"
         for name, stage in self.stages().items():
             yield from (f"{name}.{problem}" for problem in stage.problems(known))
 
@@ -115,7 +142,7 @@ def run_model() -> type[RunSettings]:
     """Return `RunSettings` with the key of each stage."""
     fields: dict[str, Any] = {}
     for name in stage_names():
-        kind = import_module(f"workflow.stages.{name}.settings").SETTINGS
+        kind = stage_model(name)
         summary = (kind.__doc__ or "").splitlines()[0]
         fields[name] = (kind, Field(default_factory=kind, description=summary))
     model: type[RunSettings] = create_model("Run", __base__=RunSettings, **fields)
@@ -130,15 +157,20 @@ def check(config: Mapping[Any, Any]) -> RunSettings:
     WorkflowError
         Naming every wrong key or value and the rule it breaks.
     """
+    if problems := list(_keys_that_are_not_text(config)):
+        raise _mistakes(problems)
     try:
         settings = run_model().model_validate(dict(config))
-        problems = list(settings.problems())
     except ValidationError as error:
-        problems = list(dict.fromkeys(_sentences(error, config)))
-    if problems:
-        listed = "\n".join(f"  {problem}" for problem in problems)
-        raise WorkflowError(f"The settings have mistakes:\n{listed}\nKeys: config/README.md")
+        raise _mistakes(_sentences(error, config)) from None
+    if problems := list(settings.problems()):
+        raise _mistakes(problems)
     return settings
+
+
+def _mistakes(problems: Iterable[str]) -> WorkflowError:
+    listed = "\n".join(f"  {problem}" for problem in problems)
+    return WorkflowError(f"The settings have mistakes:\n{listed}\nKeys: config/README.md")
 
 
 def read(file: Path) -> RunSettings:
@@ -158,29 +190,24 @@ def read(file: Path) -> RunSettings:
     return check(config)
 
 
-def keys(model: type[BaseModel], place: str = "") -> Iterator[tuple[str, str, str]]:
-    """Yield path, default and description of every key, for config/README.md."""
+def stage_model(name: str) -> type[BaseModel]:
+    """Return the model of a stage's settings."""
+    model: type[BaseModel] = import_module(f"workflow.stages.{name}.settings").SETTINGS
+    return model
+
+
+def keys(model: type[BaseModel], *place: str) -> Iterator[tuple[KeyPath, FieldInfo]]:
+    """Yield path and field of every key; <name> stands where names are free."""
     for name, field in model.model_fields.items():
-        path = f"{place}.{name}".strip(".")
         if name == "root":
             for inner in _models(field.annotation):
-                yield from keys(inner, f"{place}.<name>".strip("."))
+                yield from keys(inner, *place, "<name>")
             continue
-        default = "required" if field.is_required() else _spelled(field.get_default())
-        yield path, default, field.description or ""
+        yield (*place, name), field
         is_by_name = get_origin(field.annotation) is dict
         for inner in _models(field.annotation):
             if not issubclass(inner, Stage):
-                yield from keys(inner, f"{path}.<name>" if is_by_name else path)
-
-
-def _spelled(default: Any) -> str:
-    if isinstance(default, BaseModel):
-        default = default.model_dump(mode="json")
-    words = {None: "none", True: "true", False: "false"}
-    if isinstance(default, bool | None):
-        return words[default]
-    return str(default)
+                yield from keys(inner, *place, name, *(["<name>"] if is_by_name else []))
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:
@@ -198,94 +225,132 @@ def _without_checksum() -> list[str]:
     ]
 
 
-def _sentences(error: ValidationError, config: Mapping[Any, Any]) -> Iterator[str]:
+# Rules in words, by pydantic's type of error.
+_RULES = {
+    "string_type": "must be text",
+    "int_type": "must be an integer",
+    "float_type": "must be a finite number",
+    "finite_number": "must be a finite number",
+    "bool_type": "must be true or false",
+    "list_type": "must be a list",
+    "dict_type": "must consist of keys and values",
+    "model_type": "must consist of keys and values",
+}
+
+
+def _keys_that_are_not_text(config: Any, *place: str) -> Iterator[str]:
+    if isinstance(config, Mapping):
+        for key, value in config.items():
+            if isinstance(key, str):
+                yield from _keys_that_are_not_text(value, *place, key)
+            else:
+                yield f"{_joined(place)}: the key {_shortened(key)} is not text; put it in quotes"
+
+
+def _sentences(error: ValidationError, config: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence for each mistake: path of the key, value, rule."""
+    rules: dict[tuple[KeyPath, str], list[str]] = {}
     for found in error.errors():
-        path, value = _locate(found["loc"], config)
-        if found["loc"][-1] == "[key]":
-            value = found["loc"][-2]
-        message = found["msg"].removeprefix("Value error, ").replace("Input should", "should")
-        match found["type"]:
-            case "extra_forbidden":
-                yield f"{path}: unknown key; {_suggestion(path)}"
-            case "missing":
-                yield f"{path}: required, but not given"
-            case "invalid_key":
-                yield f"{path}: the key {found['loc'][-1]!r} is not text; put it in quotes"
-            case _:
-                rule = _description(path)
-                yield f"{path}: {_shortened(value)} {message}" + (f" ({rule})" if rule else "")
-
-
-def _locate(loc: tuple[Any, ...], config: Any) -> tuple[str, Any]:
-    """Return the path of a key, without the names of types that pydantic adds, and its value."""
-    path = []
-    for part in loc:
-        if (isinstance(config, Mapping) and part in config) or (
-            isinstance(config, list) and isinstance(part, int)
-        ):
-            config = config[part]
-        elif not (isinstance(config, Mapping) and part is loc[-1] and part != "[key]"):
+        path = _path(found["loc"], config, found["type"] == "missing")
+        if path is None:
             continue
-        path.append(str(part))
-    return ".".join(path) or "the file", config
+        value, rule = "", "required, but not given"
+        if found["type"] == "extra_forbidden":
+            rule = f"unknown key; {_suggestion(path)}"
+        elif found["type"] != "missing":
+            value, rule = f"{_shortened(found['input'])} ", _rule(found["type"], found["msg"])
+        rules.setdefault((path, value), []).append(rule)
+    for (path, value), each in rules.items():
+        meaning = (_described(path) or "").removesuffix(".") if value else ""
+        rule = " or ".join(dict.fromkeys(each))
+        yield f"{_joined(path)}: {value}{rule}" + (f" ({meaning})" if meaning else "")
+
+
+def _rule(kind: str, message: str) -> str:
+    if kind in _RULES:
+        return _RULES[kind]
+    message = message.removeprefix("Value error, ").replace(" after validation", "")
+    return re.sub("^(Input|List|String) should", "must", message)
+
+
+def _path(loc: tuple[int | str, ...], config: Any, is_missing: bool) -> KeyPath | None:
+    """Return the path of a key, without the names of types that pydantic adds.
+
+    None if the file does not have it: an experiment took it over from another, where the mistake
+    is named too.
+    """
+    path: KeyPath = ()
+    for number, part in enumerate(loc, start=1):
+        is_there = part in config if isinstance(config, Mapping) else isinstance(config, list)
+        if is_there and (isinstance(config, Mapping) or isinstance(part, int)):
+            config = config[part]
+        elif not (is_missing and number == len(loc)):
+            if _described((*path, part)) is not None:
+                return None
+            continue
+        path = (*path, part)
+    return path
+
+
+def _joined(path: KeyPath) -> str:
+    return ".".join(repr(str(part))[1:-1] for part in path) or "the file"
 
 
 def _shortened(value: Any) -> str:
-    if isinstance(value, int) and value >= 10**30:
-        return f"a number of {value.bit_length()} bits"
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # more digits than Python writes out
+        text = "a number of thousands of digits"
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 @cache
-def _known_keys() -> dict[str, str]:
-    """Return the description of every key, by its path, with <name> where names are free."""
-    model = run_model()
-    found = {path: description for path, _, description in keys(model)}
+def _known_keys() -> dict[KeyPath, str]:
+    """Return the description of every key, by its path."""
+    found = dict(keys(run_model()))
     for name in stage_names():
-        kind = model.model_fields[name].annotation
-        assert isinstance(kind, type)
-        found |= {path: description for path, _, description in keys(kind, name)}
-    return found
+        found |= dict(keys(stage_model(name), name))
+    return {path: field.description or "" for path, field in found.items()}
 
 
-def _matches(path: str, pattern: str) -> bool:
-    parts, wanted = path.split("."), pattern.split(".")
-    return len(parts) == len(wanted) and all(
-        want in ("<name>", part) for part, want in zip(parts, wanted, strict=True)
+def _matches(path: KeyPath, pattern: KeyPath) -> bool:
+    return len(path) == len(pattern) and all(
+        want in ("<name>", part) for part, want in zip(path, pattern, strict=True)
     )
 
 
-def _description(path: str) -> str:
-    words = [part for part in path.split(".") if not part.isdecimal()]
-    found = (text for key, text in _known_keys().items() if _matches(".".join(words), key))
-    return next(found, "")
+def _described(path: KeyPath) -> str | None:
+    """Return the description of a key; None if there is no such key."""
+    words = tuple(part for part in path if isinstance(part, str))
+    return next((text for key, text in _known_keys().items() if _matches(words, key)), None)
 
 
-def _suggestion(path: str) -> str:
+def _suggestion(path: KeyPath) -> str:
     """Name the key that was probably meant: a sibling first, else one of another level."""
-    *above, key = path.split(".")
-    siblings, others = [], []
-    for known in _known_keys():
-        *place, name = known.split(".")
-        is_sibling = len(place) == len(above) and _matches(".".join(above), ".".join(place))
-        (siblings if is_sibling or not (above or place) else others).append((name, known))
-    for candidates in (siblings, others):
-        distance, name, known = min(
-            ((_distance(key, name), name, known) for name, known in candidates if name != "<name>"),
-            default=(len(key), "", ""),
-        )
-        if distance <= max(1, len(key) // 3):
-            return f"did you mean {(name if candidates is siblings else known)!r}?"
-    return f"known here are {', '.join(dict.fromkeys(name for name, _ in siblings))}"
+    *above, key = (part for part in path if isinstance(part, str))
+    known = [each for each in _known_keys() if each[-1] != "<name>"]
+    siblings = [each for each in known if _matches(tuple(above), each[:-1])]
+    limit = max(1, len(key) // 3)
+    distances = {each: _distance(key, str(each[-1])) for each in known}
+    near = min(siblings, key=distances.__getitem__)
+    if distances[near] <= limit:
+        return f"did you mean {near[-1]!r}?"
+    near = min(known, key=lambda each: (distances[each], each[0] != path[0], each))
+    if distances[near] <= limit:
+        where = "" if len(near) > 1 else " at the top level"
+        return f"did you mean {_joined(near)!r}{where}?"
+    return f"known here are {', '.join(str(each[-1]) for each in siblings)}"
 
 
 def _distance(one: str, other: str) -> int:
-    """Count the insertions, deletions and replacements between two words."""
-    row = list(range(len(other) + 1))
+    """Count the letters to insert, delete, replace or swap with the next between two words."""
+    rows = [list(range(len(other) + 1))]
     for i, letter in enumerate(one, start=1):
-        row, before = [i], row
+        row = [i]
         for j, wanted in enumerate(other, start=1):
-            row.append(min(row[-1] + 1, before[j] + 1, before[j - 1] + (letter != wanted)))
-    return row[-1]
+            steps = [row[-1] + 1, rows[-1][j] + 1, rows[-1][j - 1] + (letter != wanted)]
+            if i > 1 and j > 1 and (one[i - 2], letter) == (wanted, other[j - 2]):
+                steps.append(rows[-2][j - 2] + 1)
+            row.append(min(steps))
+        rows.append(row)
+    return rows[-1][-1]

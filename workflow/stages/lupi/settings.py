@@ -52,7 +52,8 @@ class Experiment(models.Experiment):
     balanced: bool = Field(False, description="whether either side has half of the rows")
     preprocessing: Distinct[Preprocessing] = Field(
         ["raw", "zscore", "hellinger"],
-        description="what is done to the counts, for all methods alike",
+        description="what is done to the counts, for all methods alike: nothing (`raw`), `zscore` "
+        "of each column on training rows, or the square root of each row's shares (`hellinger`)",
     )
     methods: Distinct[Method] = Field(
         list(Method.__args__),  # type: ignore[attr-defined]

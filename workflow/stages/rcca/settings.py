@@ -240,7 +240,7 @@ class Rcca(Experiments[Experiment]):
         complete = {}
         for name, each in given.items():
             base = each.get("variant_of") if isinstance(each, Mapping) else None
-            if base is not None and isinstance(given.get(base), Mapping):
+            if isinstance(base, str) and isinstance(given.get(base), Mapping):
                 inherited = {key: given[base][key] for key in INHERITED if key in given[base]}
                 each = {**inherited, **each}
             complete[name] = each
