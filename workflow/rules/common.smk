@@ -9,6 +9,9 @@ from pathlib import Path
 for own in (".", "src"):
     sys.path.insert(0, str(Path(workflow.basedir) / own))
 
+# Snakemake writes this path into shell commands without quotes.
+sys.executable = shlex.quote(sys.executable)
+
 from workflow import settings
 from workflow.lib.code_version import code_of
 from workflow.plan import Plan, report as report_plan
