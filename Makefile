@@ -42,7 +42,7 @@ lint: setup ## Check style, types and format
 	@$(python) -m snakemake --lint
 
 bench: setup ## Run the benchmarks (ARGS=… for the runner)
-	@$(python) benchmarks/run.py $(ARGS)
+	@$(python) -m benchmarks.run $(ARGS)
 
 doctor: setup ## Say what this machine offers and which datasets can be had (ARGS="--configfile …" for another run than the paper's)
 	@$(python) -m workflow.doctor $(ARGS)
