@@ -45,7 +45,7 @@ lint: setup ## Check style, types and format
 	@$(python) -m snakemake --lint
 
 bench: setup ## Run the benchmarks (ARGS=… for the runner)
-	@$(python) benchmarks/run.py $(ARGS)
+	@$(python) -m benchmarks.run $(ARGS)
 
 doctor: setup ## Say what this machine offers and which datasets are available (ARGS="--configfile …" for another run than the paper's)
 	@$(python) -m workflow.cli doctor $(ARGS)

@@ -10,6 +10,9 @@ from pathlib import Path
 for own in (".", "src"):
     sys.path.insert(0, str(Path(workflow.basedir, own).resolve()))
 
+# Snakemake writes this path into shell commands without quotes.
+sys.executable = shlex.quote(sys.executable)
+
 from workflow.data.catalogue import CATALOGUE
 from workflow.lib.exhibits import read_exhibits, stage_names
 from workflow.lib.requests import Request

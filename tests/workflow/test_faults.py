@@ -52,7 +52,7 @@ def test_killed_run_continues_to_the_same_numbers(project, finished):
     launcher.kill()
     launcher.communicate()
 
-    code, screen = project.launch(*command[1:])
+    code, screen = project.launch(*command[2:])
     assert code == 0, screen
     assert "The last run was killed: continuing it" in screen
     kinds = ("sums", "components")
