@@ -1,6 +1,6 @@
 # Every target sets up .venv by itself, once. For example: make run CORES=1 ARGS="--dry-run"; make setup PYTHON=python3.12
 .DEFAULT_GOAL := help
-.PHONY: help setup run paper figure publish settings test test-slurm test-faults lint bench doctor lock clean
+.PHONY: help setup run paper figure publish settings test test-kernels test-slurm test-faults lint bench doctor lock clean
 
 KILLS ?= 30
 
@@ -8,7 +8,7 @@ python := .venv/bin/python
 launch := $(python) -m workflow.launch $(if $(CORES),--cores $(CORES))
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: ## Set up .venv; the other targets do it by themselves (PYTHON=… names the interpreter)
 	@sh workflow/bootstrap.sh
@@ -30,6 +30,9 @@ settings: setup ## Write the tables of keys in config/README.md from the setting
 
 test: lint ## Run lint, then the tests (ARGS=… for pytest)
 	@$(python) -m pytest $(ARGS)
+
+test-kernels: setup ## Run the numerical tests under every BLAS kernel of this CPU, one and two threads, less SIMD (ARGS=… for pytest)
+	@$(python) tests/kernels.py $(ARGS)
 
 test-slurm: setup ## Run the workflow on a one-node SLURM of its own (as root on Debian; installs slurm-wlm and munge)
 	@$(python) -m pytest -m slurm tests/slurm $(ARGS)

@@ -5,6 +5,7 @@ Writes tidy CSVs and a page. Use a machine on which nothing else runs.
 
 import argparse
 import gc
+import json
 import os
 import tempfile
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from benchmarks.common import QUICK, Settings, load
 from benchmarks.memory import memory
 from benchmarks.peers import peers
 from benchmarks.speed import growth, path, roof
-from workflow.lib.provenance import write_csv
+from workflow.lib.provenance import environment, write_csv, write_text
 
 PARTS = {"roof": roof, "path": path, "peers": peers, "growth": growth, "memory": memory}
 
@@ -40,11 +41,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "load_before": os.getloadavg()[0],
             "settings": {**asdict(settings), "authors": settings.authors is not None},
         }
+        record = {"made_by": made_by, "environment": environment()}
         for name in options.only:
             rows = []
+            write_text(options.output / f"{name}.meta.json", json.dumps(record, indent=1) + "\n")
             for row in PARTS[name](settings, data):
                 rows.append(row)
-                write_csv(options.output / f"{name}.csv", pd.DataFrame(rows), made_by)
+                write_csv(options.output / f"{name}.csv", pd.DataFrame(rows))
                 gc.collect()
     page.write(options.output)
     print(options.output / "README.md")
