@@ -291,6 +291,7 @@ if __name__ == "__main__":
 
     with job(snakemake) as asked:
         entry, log, not_run = dataset(snakemake.wildcards.dataset), Path(snakemake.log[0]), None
+        assert entry.source is not None
         try:
             fetch_source(entry.source, checksums=asked.checksums)
         except FetchError as error:
