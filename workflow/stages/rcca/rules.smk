@@ -65,9 +65,7 @@ rcca_deep = asks(
 )
 rcca_kernel = asks(
     "stages/rcca/kernel.py",
-    lambda w: rcca[w.experiment].baseline(
-        "kcca", name=w.experiment, repeat=0, seed=settings.seed
-    ),
+    lambda w: rcca[w.experiment].baseline("kcca", name=w.experiment, repeat=0, seed=settings.seed),
 )
 rcca_report = asks(
     "stages/rcca/report.py",
@@ -87,9 +85,7 @@ rule rcca_shard:
         request=rcca_shard.file,
         data=prepared(rcca),
     output:
-        temp(
-            f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.shard-{{shard}}.npz"
-        ),
+        temp(f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.shard-{{shard}}.npz"),
     log:
         log_of("rcca/{experiment}/{feature_map}-{repeat}.shard-{shard}"),
     benchmark:
