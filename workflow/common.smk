@@ -80,9 +80,8 @@ def failed_fetches(datasets):
 
 
 def gathered(stage, *names):
-    """List gathered CSVs of a stage; none if the run omits the stage."""
-    there = bool(getattr(settings, stage))
-    return [f"{RESULTS}/{stage}/{name}.csv" for name in names] if there else []
+    """List gathered CSVs of a stage, but for those that the run has no parts of."""
+    return [f"{RESULTS}/{stage}/{name}.csv" for name in names if PARTS[stage](name)]
 
 
 def shown(stage):

@@ -253,7 +253,8 @@ def _finding(
     holds = True if least <= low and high <= most else None
     if high < least or low > most:
         holds = False
-    datasets = sorted(set(group["dataset"].astype(str))) if "dataset" in group else []
+    # Rows that no dataset is read for have none.
+    datasets = sorted(set(group["dataset"].dropna())) if "dataset" in group else []
     return Finding(
         claim=claim,
         about=", ".join(filter(None, [str(rule["about"]), name])),
