@@ -160,7 +160,7 @@ def test_edited_module_reruns_the_jobs_that_import_it(finished, file, old, new, 
     with finished.edited(file, old, new):
         planned = finished.planned(*TEST).keys()
     assert rules <= planned
-    fits = {"rcca_fit", "rcca_deep", "rcca_shard", "rcca_timing", "lupi_fit", "maps_fit"}
+    fits = {"rcca_fit", "rcca_deep", "rcca_shard", "rcca_timing", "lupi_fit", "maps_compare"}
     assert not planned & fits
     assert bool(planned) == bool(rules)
 

@@ -10,7 +10,7 @@ from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
 
 from workflow.lib.figures import LOOK, STYLE, legend, wrapped
 from workflow.lib.tables import BASELINE_NAMES
-from workflow.stages.maps.report import MEASURED, NAMES, kept
+from workflow.stages.maps.tables import MEASURED, NAMES, kept
 
 LOOKS: dict[str, dict[str, Any]] = {
     "fourier": LOOK["fourier"],
@@ -44,7 +44,7 @@ def score_figure(summary: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     Parameters
     ----------
     summary : DataFrame
-        Of `workflow.stages.maps.report.score_summary`, beside the published numbers.
+        Of `workflow.stages.maps.tables.score_summary`, beside the published numbers.
     titles : mapping of experiment to title
     """
     names = list(dict.fromkeys(summary["experiment"]))
@@ -73,7 +73,7 @@ def speed_figure(speeds: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     Parameters
     ----------
     speeds : DataFrame
-        Of `workflow.stages.maps.report.speed_summary`.
+        Of `workflow.stages.maps.tables.speed_summary`.
     titles : mapping of experiment to title
     """
     names = list(dict.fromkeys(speeds["experiment"]))
@@ -103,7 +103,7 @@ def size_figure(sizes: pd.DataFrame) -> Figure:
     Parameters
     ----------
     sizes : DataFrame
-        Of `workflow.stages.maps.report.with_measured`.
+        Of `workflow.stages.maps.tables.with_measured`.
     """
     names = list(dict.fromkeys(sizes["dataset"]))
     with matplotlib.rc_context(STYLE):

@@ -1,7 +1,7 @@
 """Stage maps: every feature map by how well it stands for the kernel, and what RCCA makes of it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,14 +14,14 @@ from rnca._core.rows import View
 from rnca._core.seeding import derived_seed
 from rnca.cca import RCCA
 from rnca.features import FEATURE_MAPS
-from workflow.data.prepared import Prepared
+from workflow.data.prepared import Prepared, load_prepared
 from workflow.data.splits import random_split
 from workflow.data.views import RowView
+from workflow.lib.job import job
+from workflow.lib.provenance import write_csv
 
 MAPS = ("fourier", "orthogonal", "qmc", "fastfood", "nystroem")
-SCORE_COLUMNS = (
-    "experiment",
-    "dataset",
+SCORE_COLUMNS = [
     "feature_map",
     "repeat",
     "m",
@@ -33,43 +33,17 @@ SCORE_COLUMNS = (
     "n_train",
     "n_test",
     "n_kernel",
-)
+]
 
 Matrix = npt.NDArray[np.float64]
 Record = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(SimpleNamespace):
     """One repeat of the comparison of all maps on the two views of a dataset.
 
-    Attributes
-    ----------
-    name : str
-        Of the experiment.
-    train, test : int
-        Rows drawn at random.
-    kernel_rows : int
-        How many of the test rows the kernel error is measured on, in the first view.
-    components : int
-        Canonical variables that are summed over.
-    sizes : tuple of int
-        Numbers of features m, increasing.
-    reg : float
-    repeat : int
-    seed : int
-        Of the whole run.
+    Its attributes are the settings of the stage, with ``name``, ``repeat`` and ``seed`` of the run.
     """
-
-    name: str
-    train: int
-    test: int
-    kernel_rows: int
-    components: int
-    sizes: tuple[int, ...]
-    reg: float
-    repeat: int
-    seed: int
 
     def derived(self, *purpose: str) -> int:
         """Return the seed of one purpose: the same for all maps, and so are rows and width."""
@@ -82,7 +56,7 @@ def compare(comparison: Comparison, data: Prepared) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per map and m, with the columns `SCORE_COLUMNS` but for ``dataset``.
+        One row per map and m, with the columns `SCORE_COLUMNS`.
     """
     sizes = (comparison.train, 0, comparison.test)
     split = random_split(data.n_rows, sizes, comparison.derived("split"))
@@ -94,8 +68,7 @@ def compare(comparison: Comparison, data: Prepared) -> pd.DataFrame:
         errors = _kernel_errors(comparison, name, train[0], test[0])
         for error, sums in zip(errors, _sums(comparison, name, train, test), strict=True):
             records.append({"feature_map": name, **error, **sums})
-    frame = pd.DataFrame(records).assign(experiment=comparison.name, repeat=comparison.repeat)
-    return frame[[column for column in SCORE_COLUMNS if column in frame]]
+    return pd.DataFrame(records).assign(repeat=comparison.repeat)[SCORE_COLUMNS]
 
 
 def _kernel_errors(
@@ -105,13 +78,13 @@ def _kernel_errors(
     # Dot products of Nyström features estimate the kernel only when whitened.
     given = {"whiten": True} if name == "nystroem" else {}
     fitted: Any = FEATURE_MAPS[name](
-        max(comparison.sizes), random_state=comparison.derived("kernel"), **given
+        max(comparison.features), random_state=comparison.derived("kernel"), **given
     ).fit_view(View(train))
     rows = np.asarray(test[: comparison.kernel_rows], np.float64)
     K = rbf_kernel(rows, gamma=fitted.gamma_)
     norm = _operator_norm(K)
     z = fitted.transform(rows)
-    for m in comparison.sizes:
+    for m in comparison.features:
         scale = 1.0 if name == "nystroem" else 2.0 / m
         difference = scale * z[:, :m] @ z[:, :m].T - K
         yield {
@@ -136,11 +109,11 @@ def _sums(
     model = RCCA(
         comparison.components,
         feature_map=name,
-        n_features=max(comparison.sizes),
+        n_features=max(comparison.features),
         reg=comparison.reg,
         random_state=comparison.derived("features"),
     ).fit(*train)
-    for member in model.iterate_path(comparison.sizes):
+    for member in model.iterate_path(comparison.features):
         yield {
             "train_sum": member.training_correlations_.sum(),
             "test_sum": member.score(*test),
@@ -148,3 +121,9 @@ def _sums(
             "n_train": len(train[0]),
             "n_test": len(test[0]),
         }
+
+
+if __name__ == "__main__":
+    with job(snakemake) as asked:
+        data = load_prepared(snakemake.input.data, verify=True)
+        write_csv(snakemake.output[0], compare(Comparison(**vars(asked)), data))

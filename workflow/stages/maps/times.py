@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from time import perf_counter, process_time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,53 +16,28 @@ from rnca._core.rows import FloatArray, View
 from rnca._core.seeding import derived_seed
 from rnca._core.workers import Run, workers
 from rnca.features import FEATURE_MAPS, FeatureMap
+from workflow.lib.job import job
+from workflow.lib.provenance import write_csv
 from workflow.stages.maps.fit import MAPS
 
-TIME_COLUMNS = (
-    "experiment",
-    "feature_map",
-    "what",
-    "d",
-    "m",
-    "rows",
-    "repeat",
-    "seconds",
-    "cpu_seconds",
-)
+TIME_COLUMNS = ["feature_map", "what", "d", "m", "rows", "repeat", "seconds", "cpu_seconds"]
 # What a pass over the data maps at a time, in each of its threads.
 _BLOCK = 256
+# Maps take turns within a repeat, so that a disturbance affects all of them.
+REPEATS = 3
 
 
-@dataclass(frozen=True)
-class Timing:
-    """What is timed: float32 features of normal rows, on as many threads as BLAS may use.
-
-    Attributes
-    ----------
-    name : str
-        Of the experiment.
-    dimensions : tuple of int
-        Numbers of columns d.
-    sizes : tuple of int
-        Numbers of features m.
-    rows : int
-        Whose features are computed, in blocks as a pass over the data does it.
-    repeats : int
-        Maps take turns within a repeat, so that a disturbance hits all of them.
-    seed : int
-        Of the whole run.
-    """
-
-    name: str
-    dimensions: tuple[int, ...]
-    sizes: tuple[int, ...]
-    rows: int
-    repeats: int
-    seed: int
-
-
-def time_maps(timing: Timing) -> pd.DataFrame:
+def time_maps(timing: SimpleNamespace) -> pd.DataFrame:
     """Time the draw of each map at the largest m, and its features at every m.
+
+    What is timed are float32 features of normal rows, on as many threads as BLAS may use, in blocks
+    as a pass over the data computes them.
+
+    Parameters
+    ----------
+    timing : SimpleNamespace
+        ``dimensions``, ``timed_features`` and ``timed_rows`` of the settings, with ``name`` and
+        ``seed`` of the run.
 
     Returns
     -------
@@ -73,14 +48,14 @@ def time_maps(timing: Timing) -> pd.DataFrame:
     records: list[dict[str, Any]] = []
     for d in tqdm(timing.dimensions, "columns", unit="d"):
         records += [{"d": d, **record} for record in _times(timing, d)]
-    frame = pd.DataFrame(records).assign(experiment=timing.name)
-    return frame[list(TIME_COLUMNS)]
+    return pd.DataFrame(records)[TIME_COLUMNS]
 
 
-def _times(timing: Timing, d: int) -> Iterator[dict[str, Any]]:
-    largest = max(timing.sizes)
+def _times(timing: SimpleNamespace, d: int) -> Iterator[dict[str, Any]]:
+    largest = max(timing.timed_features)
     seed = derived_seed(timing.seed, "maps", timing.name, "times", d)
-    X = np.random.default_rng(seed).standard_normal((max(timing.rows, largest), d), np.float32)
+    shape = (max(timing.timed_rows, largest), d)
+    X = np.random.default_rng(seed).standard_normal(shape, np.float32)
     maps = {}
     for name in MAPS:
         # Normal rows are 2d apart on average: the width that the median heuristic gives.
@@ -88,10 +63,11 @@ def _times(timing: Timing, d: int) -> Iterator[dict[str, Any]]:
         with _timed() as times:
             maps[name] = unfitted.fit_view(View(X))
         yield {"feature_map": name, "what": "draw", "m": largest, "rows": 0, "repeat": 0, **times}
-    X = X[: timing.rows]
-    outs = {m: np.ones((len(X), m), np.float32) for m in timing.sizes}  # memory already touched
+    X = X[: timing.timed_rows]
+    # Their memory is already touched.
+    outs = {m: np.ones((len(X), m), np.float32) for m in timing.timed_features}
     with workers() as run:
-        for repeat, m, name in product(range(timing.repeats), timing.sizes, MAPS):
+        for repeat, m, name in product(range(REPEATS), timing.timed_features, MAPS):
             with _timed() as times:
                 _evaluate(maps[name].prefix(m), X, outs[m], run)
             features = {"feature_map": name, "what": "features", "m": m, "rows": len(X)}
@@ -114,3 +90,8 @@ def _timed() -> Iterator[dict[str, float]]:
         perf_counter() - started,
         process_time() - cpu_started,
     )
+
+
+if __name__ == "__main__":
+    with job(snakemake) as asked:
+        write_csv(snakemake.output[0], time_maps(asked))

@@ -4,14 +4,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from workflow.stages.rcca.baselines_report import DEEP_COLUMNS, KERNEL_COLUMNS, baselines_summary
 
 from workflow.lib.figures import save
-from workflow.lib.outcomes import read_outcomes
 from workflow.lib.published import beside_published
 from workflow.stages.maps.figures import score_figure, size_figure, speed_figure
 from workflow.stages.maps.fit import SCORE_COLUMNS
-from workflow.stages.maps.report import (
+from workflow.stages.maps.sizes import model_sizes
+from workflow.stages.maps.tables import (
     score_summary,
     speed_summary,
     with_measured,
@@ -19,12 +18,16 @@ from workflow.stages.maps.report import (
     write_size_table,
     write_speed_table,
 )
-from workflow.stages.maps.sizes import model_sizes
+from workflow.stages.maps.times import TIME_COLUMNS
+from workflow.stages.rcca.baselines_tables import DEEP_COLUMNS, KERNEL_COLUMNS, baselines_summary
 
-GOLDEN = Path(__file__).parent / "golden"
-PAPER = Path(__file__).parents[2] / "resources" / "paper"
+PAPER = Path(__file__).parents[4] / "resources" / "paper"
 PUBLISHED = pd.read_csv(PAPER / "table1_rcca.csv")
 TITLES = {"mnist": "MNIST"}
+
+
+def files(directory):
+    return {f"figure.{kind}": str(directory / f"figure.{kind}") for kind in ("svg", "png")}
 
 
 @pytest.fixture
@@ -76,8 +79,16 @@ def counted():
 
 @pytest.fixture
 def baselines():
-    frames = [read_outcomes([GOLDEN / f"mnist.{what}.csv"], [])[0] for what in ("dcca", "kcca")]
-    return baselines_summary(*frames)
+    fixed = {"experiment": "mnist", "dataset": "mnist", "components": 50, "n_train": 54000}
+    fixed |= dict.fromkeys(["train_sum", "tune_sum", "test_sum", "test_sum_signed"], 46.9)
+    fixed |= {"minutes": 1.0, "cpu_minutes": 1.0}
+    fixed |= {"repeat": 0, "left_out": None, "n_tune": 6000, "n_test": 10000}
+    layers = "392-400-400-50; 392-400-400-50; relu"
+    deep = {"method": "dcca", "architecture": layers, "parameters": 675300}
+    kernel = {"method": "kcca", "n": 4000, "reg_over_n": 1e-4}
+    return baselines_summary(
+        pd.DataFrame([fixed | deep]), pd.DataFrame([fixed | kernel | {"parameters": 3536000}])
+    )
 
 
 @pytest.fixture
@@ -136,11 +147,14 @@ def test_speeds_are_the_fastest_repeat_s(times):
 
 
 def test_speed_table(tmp_path, times):
-    write_speed_table(tmp_path / "t.md", speed_summary(times), TITLES)
+    titles = TITLES | {"gone": "another"}
+    write_speed_table(tmp_path / "t.md", speed_summary(times), {"gone": "no source"}, titles)
     lines = (tmp_path / "t.md").read_text(encoding="utf-8").splitlines()
-    assert lines[-2:] == [
+    assert lines[-4:] == [
         "| Fourier | 10000, × 1.0, 3.00 s |",
         "| Fastfood | 2500, × 4.0, 4.00 s |",
+        "",
+        "**another**: not run, no source",
     ]
 
 
@@ -164,7 +178,7 @@ def test_measured_models_stand_beside_the_paper_s_own_protocol_only(counted, bas
     for change in ({"dataset": "digits"}, {"components": 10}):
         other = with_measured(counted, baselines.assign(**change), PUBLISHED, ["mnist"])
         assert len(other) == len(counted)
-    nothing = [read_outcomes([], columns)[0] for columns in (DEEP_COLUMNS, KERNEL_COLUMNS)]
+    nothing = [pd.DataFrame(columns=list(names)) for names in (DEEP_COLUMNS, KERNEL_COLUMNS)]
     other = with_measured(counted, baselines_summary(*nothing), PUBLISHED, ["mnist"])
     write_size_table(tmp_path / "t.md", other)
     assert "measured" not in (tmp_path / "t.md").read_text(encoding="utf-8")
@@ -185,19 +199,22 @@ def test_figures_can_be_written(tmp_path, scores, times, sizes):
         speed_figure(speed_summary(times), TITLES),
         size_figure(sizes),
     ]
-    for number, figure in enumerate(figures):
-        path = tmp_path / f"{number}.svg"
-        save(figure, [path])
-        assert path.stat().st_size > 0
+    for figure in figures:
+        save(figure, files(tmp_path), "figure")
+        assert (tmp_path / "figure.svg").stat().st_size > 0
+        (tmp_path / "figure.svg").unlink()
     labels = figures[0].axes[1].get_legend_handles_labels()[1]
     assert {"Fourier", "Nyström", "Fourier (paper)", "Nyström (paper)"} == set(labels)
     (line,) = figures[1].axes[1].get_legend_handles_labels()[0]
     assert line.get_ydata().tolist() == [4.0]
 
 
-def test_figure_of_nothing_that_was_run_is_blank(tmp_path):
-    scores = pd.DataFrame(columns=list(SCORE_COLUMNS))
+def test_figures_of_nothing_that_was_run_are_blank(tmp_path):
+    scores = pd.DataFrame(columns=["experiment", "dataset", *SCORE_COLUMNS])
     summary = beside_published(score_summary(scores), PUBLISHED, [])
-    save(score_figure(summary, TITLES), [tmp_path / "blank.png"])
-    write_score_table(tmp_path / "t.md", summary, {"mnist": "no source"}, TITLES)
-    assert (tmp_path / "t.md").read_text(encoding="utf-8") == "**MNIST**: not run, no source\n"
+    save(score_figure(summary, TITLES), files(tmp_path), "figure")
+    speeds = speed_summary(pd.DataFrame(columns=["experiment", *TIME_COLUMNS]))
+    save(speed_figure(speeds, TITLES), files(tmp_path), "figure")
+    for write, rows in ((write_score_table, summary), (write_speed_table, speeds)):
+        write(tmp_path / "t.md", rows, {"mnist": "no source"}, TITLES)
+        assert (tmp_path / "t.md").read_text(encoding="utf-8") == "**MNIST**: not run, no source\n"

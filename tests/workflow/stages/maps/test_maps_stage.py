@@ -1,5 +1,7 @@
 """The maps stage: what it measures is what the library gives, and counts are counts."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +13,7 @@ from workflow.data.prepared import load_prepared
 from workflow.data.splits import random_split
 from workflow.stages.maps.fit import MAPS, SCORE_COLUMNS, Comparison, compare
 from workflow.stages.maps.sizes import drawn_numbers, model_sizes, network_numbers, solution_numbers
-from workflow.stages.maps.times import TIME_COLUMNS, Timing, time_maps
+from workflow.stages.maps.times import REPEATS, TIME_COLUMNS, time_maps
 
 COMPARISON = Comparison(
     name="digits",
@@ -19,7 +21,7 @@ COMPARISON = Comparison(
     test=300,
     kernel_rows=100,
     components=3,
-    sizes=(20, 50),
+    features=[20, 50],
     reg=1e-3,
     repeat=1,
     seed=7,
@@ -39,7 +41,7 @@ def scores(data):
 
 
 def test_every_map_is_measured_at_every_m(scores):
-    assert list(scores.columns) == [name for name in SCORE_COLUMNS if name != "dataset"]
+    assert list(scores.columns) == SCORE_COLUMNS
     assert list(zip(scores["feature_map"], scores["m"], strict=True)) == [
         (name, m) for name in MAPS for m in (20, 50)
     ]
@@ -82,19 +84,19 @@ def test_whitened_landmarks_stand_for_the_kernel_best(scores):
 
 
 def test_a_repeat_draws_other_rows_and_features(data, scores):
-    other = compare(Comparison(**{**vars(COMPARISON), "repeat": 2, "sizes": (20,)}), data)
+    other = compare(Comparison(**{**vars(COMPARISON), "repeat": 2, "features": [20]}), data)
     assert (other["test_sum"].to_numpy() != scores[scores["m"] == 20]["test_sum"].to_numpy()).all()
 
 
 def test_draws_and_features_are_timed():
-    timing = Timing("tiny", dimensions=(3, 8), sizes=(4, 9), rows=300, repeats=2, seed=1)
-    times = time_maps(timing)
-    assert list(times.columns) == list(TIME_COLUMNS)
+    given = {"dimensions": [3, 8], "timed_features": [4, 9], "timed_rows": 300}
+    times = time_maps(SimpleNamespace(name="tiny", seed=1, **given))
+    assert list(times.columns) == TIME_COLUMNS
     assert (times["seconds"] > 0).all()
     counts = times.groupby(["what", "d", "m"]).size()
     assert counts.to_dict() == {
         **{("draw", d, 9): 5 for d in (3, 8)},
-        **{("features", d, m): 10 for d in (3, 8) for m in (4, 9)},
+        **{("features", d, m): 5 * REPEATS for d in (3, 8) for m in (4, 9)},
     }
     assert set(times.loc[times["what"] == "features", "rows"]) == {300}
 
