@@ -1,85 +1,40 @@
 """Stage extensions, clustering: randomized spectral clustering beside the exact one and k-means."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.cluster import KMeans
-from sklearn.datasets import make_circles, make_moons
 from sklearn.metrics import normalized_mutual_info_score
 from tqdm import tqdm
 
 from rnca._core.seeding import derived_seed
 from rnca.clustering import RSpectralClustering
 from rnca.features import median_gamma
-from workflow.data.prepared import Prepared
+from workflow.data.prepared import Prepared, load_prepared
 from workflow.lib.exact import spectral_clustering
+from workflow.lib.job import job
+from workflow.lib.provenance import write_csv
 
 Labels = npt.NDArray[np.integer[Any]]
 
 MAPS = ("fourier", "nystroem")
-# Each row of these belongs to one of two curves that no straight line parts.
-SHAPES: dict[str, Callable[[int, int], tuple[npt.NDArray[np.float64], Labels]]] = {
-    "rings": lambda rows, seed: make_circles(rows, factor=0.4, noise=0.06, random_state=seed),
-    "moons": lambda rows, seed: make_moons(rows, noise=0.06, random_state=seed),
-}
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(SimpleNamespace):
     """How methods are compared on one set of rows.
 
-    Attributes
-    ----------
-    rows : int
-        How many are drawn: points of each shape, or samples of a dataset for exact clustering.
-    features : tuple of int
-        Numbers of features m, increasing.
-    width : float
-        Factor on the median heuristic's gamma.
-    repeats : int
-        How often features, and the starts of k-means, are redrawn.
-    seed : int
-        Of the whole run.
+    Its attributes are the settings of part shapes or clustering, with ``seed`` of the run.
     """
-
-    rows: int
-    features: tuple[int, ...]
-    width: float
-    repeats: int
-    seed: int
 
     def derived(self, *purpose: str | int) -> int:
         """Return the seed for one purpose."""
         return derived_seed(self.seed, "extensions", "clustering", *purpose)
-
-
-def on_shapes(settings: Comparison) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Cluster points of shapes that k-means cannot tell apart.
-
-    Returns
-    -------
-    scores : DataFrame
-        As of `Scores.frame`.
-    points : DataFrame
-        ``data``, ``x1``, ``x2``, ``method`` and the ``cluster`` of each point, in the first repeat
-        and at the largest m.
-    """
-    scores, points = [], []
-    for name, draw in SHAPES.items():
-        X, classes = draw(settings.rows, settings.derived(name))
-        compared = compare(name, X, classes, settings, exact=True)
-        scores.append(compared.frame())
-        points += [
-            pd.DataFrame({"data": name, "x1": X[:, 0], "x2": X[:, 1], "method": m, "cluster": c})
-            for m, c in compared.clusters.items()
-        ]
-    return pd.concat(scores, ignore_index=True), pd.concat(points, ignore_index=True)
 
 
 def on_dataset(settings: Comparison, data: Prepared) -> pd.DataFrame:
@@ -200,3 +155,9 @@ class Scores:
         ``seconds``.
         """
         return pd.DataFrame(self._records)
+
+
+if __name__ == "__main__":
+    with job(snakemake) as asked:
+        data = load_prepared(snakemake.input.data, verify=True)
+        write_csv(snakemake.output[0], on_dataset(Comparison(**vars(asked)), data))

@@ -1,7 +1,7 @@
 """Stage extensions, dependence: power of RDC, Pearson's and Spearman's correlation."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,8 @@ from tqdm import tqdm
 
 from rnca._core.seeding import derived_seed
 from rnca.dependence import rdc
+from workflow.lib.job import job
+from workflow.lib.provenance import write_csv
 
 Sample = npt.NDArray[np.float64]
 
@@ -24,28 +26,6 @@ PATTERNS: dict[str, Callable[[Sample, np.random.Generator], Sample]] = {
     "parabola": lambda x, rng: 2 * x**2,
     "circle": lambda x, rng: rng.choice([-1.0, 1.0], len(x)) * np.sqrt(1 - x**2),
 }
-
-
-@dataclass(frozen=True)
-class Simulation:
-    """What is drawn.
-
-    Attributes
-    ----------
-    rows : int
-        Size n of a sample.
-    noise : tuple of float
-        Standard deviations of the normal noise added to y.
-    repeats : int
-        Samples drawn with the pattern, and as many without.
-    seed : int
-        Of the whole run.
-    """
-
-    rows: int
-    noise: tuple[float, ...]
-    repeats: int
-    seed: int
 
 
 def pearson(x: Sample, y: Sample, seed: int) -> float:
@@ -66,11 +46,16 @@ def randomized(x: Sample, y: Sample, seed: int) -> float:
 METHODS = {"pearson": pearson, "spearman": spearman, "rdc": randomized}
 
 
-def power(settings: Simulation) -> pd.DataFrame:
+def power(settings: SimpleNamespace) -> pd.DataFrame:
     """Estimate how often each method finds each pattern, at the level of 5 %.
 
     The critical value of a statistic is its 95 % quantile over samples whose x is drawn anew, so
     that both margins stay and the dependence goes.
+
+    Parameters
+    ----------
+    settings : SimpleNamespace
+        Those of part dependence, with ``seed`` of the run.
 
     Returns
     -------
@@ -86,7 +71,7 @@ def power(settings: Simulation) -> pd.DataFrame:
     return pd.DataFrame(records)
 
 
-def _power(settings: Simulation, pattern: str, noise: float) -> list[dict[str, Any]]:
+def _power(settings: SimpleNamespace, pattern: str, noise: float) -> list[dict[str, Any]]:
     level = settings.noise.index(noise)
     seed = derived_seed(settings.seed, "extensions", "dependence", pattern, level)
     rng = np.random.default_rng(seed)
@@ -108,7 +93,12 @@ def _power(settings: Simulation, pattern: str, noise: float) -> list[dict[str, A
 
 
 def _sample(
-    settings: Simulation, pattern: str, noise: float, rng: np.random.Generator
+    settings: SimpleNamespace, pattern: str, noise: float, rng: np.random.Generator
 ) -> tuple[Sample, Sample]:
     x = rng.uniform(-1, 1, settings.rows)
     return x, PATTERNS[pattern](x, rng) + noise * rng.standard_normal(settings.rows)
+
+
+if __name__ == "__main__":
+    with job(snakemake) as asked:
+        write_csv(snakemake.output[0], power(asked))

@@ -1,8 +1,8 @@
 """Stage extensions, discriminants: RLDA beside LDA and a linear SVM on labelled pictures."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from time import perf_counter
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,39 +14,20 @@ from tqdm import tqdm
 
 from rnca._core.seeding import derived_seed
 from rnca.lda import RLDA
-from workflow.data.prepared import Prepared
+from workflow.data.prepared import Prepared, load_prepared
 from workflow.data.splits import Split, official_split, random_split
 from workflow.data.views import RowView
+from workflow.lib.job import job
+from workflow.lib.provenance import write_csv
 
 MAPS = ("fourier", "nystroem")
 
 
-@dataclass(frozen=True)
-class Contest:
+class Contest(SimpleNamespace):
     """What is fitted to which rows.
 
-    Attributes
-    ----------
-    split : dict
-        ``scheme`` (random or official) and the sizes ``train``, ``tune`` and ``test`` it needs.
-    features : tuple of int
-        Numbers of features m, increasing.
-    reg_grid : tuple of float
-        Regularisers of RLDA to choose from on the tune rows.
-    svm_grid : tuple of float
-        Costs C of the linear SVM to choose from on the tune rows.
-    repeats : int
-        How often the tune rows (with the random scheme: all) and the features are redrawn.
-    seed : int
-        Of the whole run.
+    Its attributes are the settings of part discriminants, with ``seed`` of the run.
     """
-
-    split: dict[str, Any]
-    features: tuple[int, ...]
-    reg_grid: tuple[float, ...]
-    svm_grid: tuple[float, ...]
-    repeats: int
-    seed: int
 
     def derived(self, *purpose: str | int) -> int:
         """Return the seed for one purpose."""
@@ -55,7 +36,7 @@ class Contest:
     def rows(self, data: Prepared, repeat: int) -> Split:
         """Draw the rows of a repeat."""
         seed = self.derived("split", repeat)
-        sizes = [self.split.get(part, 0) for part in ("train", "tune", "test")]
+        sizes = [self.split[part] or 0 for part in ("train", "tune", "test")]
         if self.split["scheme"] == "official":
             return official_split(data.need("given_split"), sizes[1], seed)
         return random_split(data.n_rows, sizes, seed)
@@ -166,3 +147,9 @@ def _fit(model: Any, pictures: Pictures) -> float:
     started = perf_counter()
     model.fit(given, y)
     return perf_counter() - started
+
+
+if __name__ == "__main__":
+    with job(snakemake) as asked:
+        data = load_prepared(snakemake.input.data, verify=True)
+        write_csv(snakemake.output[0], classify(Contest(**vars(asked)), data))

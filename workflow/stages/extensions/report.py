@@ -1,24 +1,40 @@
-"""The three reports of the extensions stage, from its CSVs or the reason why there are none."""
+"""Tables and figures of stage extensions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
 
-from workflow.lib.figures import STYLE
+from workflow.lib.figures import save
+from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
-from workflow.stages.extensions import clustering_report as clustering
-from workflow.stages.extensions import dependence_report as dependence
-from workflow.stages.extensions import discriminants_report as discriminants
+from workflow.lib.provenance import write_csv, write_text
+from workflow.stages.extensions.figures import (
+    blank,
+    clustering_figure,
+    dependence_figure,
+    discriminants_figure,
+)
+from workflow.stages.extensions.tables import (
+    CLUSTERING_COLUMNS,
+    ERROR_COLUMNS,
+    POINT_COLUMNS,
+    POWER_COLUMNS,
+    clustering_summary,
+    clustering_table,
+    dependence_table,
+    discriminants_summary,
+    discriminants_table,
+)
 
-Files = Mapping[str, Sequence[str]]
-Titles = Mapping[str, str]
+Texts = Mapping[str, str]
+
+SHAPE_TITLES = {"rings": "two rings", "moons": "two moons"}
 
 
 class Report(NamedTuple):
-    """What one part of the stage leaves for its reader.
+    """What one part of the stage shows.
 
     Attributes
     ----------
@@ -34,52 +50,68 @@ class Report(NamedTuple):
     figure: Figure
 
 
-def report_on(name: str, files: Files, titles: Titles) -> Report:
-    """Make one report.
+def on_clustering(
+    scores: pd.DataFrame, points: pd.DataFrame, not_run: Texts, titles: Texts
+) -> Report:
+    """Report on the clusters of shapes and of pictures.
 
     Parameters
     ----------
-    name : {"clustering", "discriminants", "dependence"}
-    files : mapping
-        CSVs of the stage under ``shapes``, ``points`` and the names above; none where the run
-        leaves a part out.
-    titles : mapping
-        Of datasets and sets of rows.
+    scores, points : DataFrame
+        Rows of parts shapes and clustering.
+    not_run : mapping of part to reason
+    titles : mapping of part to the title of its pictures
     """
-    make = {"clustering": _clustering, "discriminants": _discriminants, "dependence": _dependence}
-    return make[name](files, titles)
+    pictures = titles.get("clustering")
+    sets = SHAPE_TITLES | {"subset": f"{pictures}, some", "all": f"{pictures}, all"}
+    summary = clustering_summary(scores)
+    missing = {titles[part]: reason for part, reason in not_run.items()}
+    table = clustering_table(summary, sets, missing)
+    return Report(table, summary, clustering_figure(summary, points, sets))
 
 
-def _clustering(files: Files, titles: Titles) -> Report:
-    scores, reasons = read_outcomes(
-        [*files.get("shapes", []), *files.get("clustering", [])], clustering.COLUMNS
-    )
-    points, _ = read_outcomes(files.get("points", []), ["data", "x1", "x2", "method", "cluster"])
-    summary = clustering.clustering_summary(scores)
-    missing = {titles[experiment]: reason for experiment, reason in reasons.items()}
-    table = clustering.clustering_table(summary, titles, missing)
-    return Report(table, summary, clustering.clustering_figure(summary, points, titles))
+def on_discriminants(errors: pd.DataFrame, not_run: Texts, title: str) -> Report:
+    """Report on the errors of the classifiers.
+
+    Parameters
+    ----------
+    errors : DataFrame
+        Rows of part discriminants.
+    not_run : mapping of part to reason
+    title : str
+        Of the pictures.
+    """
+    summary = discriminants_summary(errors)
+    if not_run:
+        reason = f"**{title}**: not run, {not_run['discriminants']}\n"
+        return Report(reason, summary, blank(f"{title}: not run"))
+    figure = discriminants_figure(summary, title)
+    return Report(discriminants_table(summary, title), summary, figure)
 
 
-def _discriminants(files: Files, titles: Titles) -> Report:
-    errors, reasons = read_outcomes(files["discriminants"], discriminants.COLUMNS)
-    summary = discriminants.discriminants_summary(errors)
-    title = titles["discriminants"]
-    if reasons:
-        reason = f"**{title}**: not run, {reasons['discriminants']}\n"
-        return Report(reason, summary, _blank(f"{title}: not run"))
-    table = discriminants.discriminants_table(summary, title)
-    return Report(table, summary, discriminants.discriminants_figure(summary, title))
+def on_dependence(power: pd.DataFrame) -> Report:
+    """Report on the rows of part dependence."""
+    return Report(dependence_table(power), power[POWER_COLUMNS], dependence_figure(power))
 
 
-def _dependence(files: Files, titles: Titles) -> Report:
-    power, _ = read_outcomes(files["dependence"], dependence.COLUMNS)
-    table = dependence.dependence_table(power)
-    return Report(table, power, dependence.dependence_figure(power))
+def _reports(given: Mapping[str, list[str]], titles: Texts) -> Iterator[tuple[str, Report]]:
+    """Yield the report of each part that the run has."""
+    if files := [*given.get("shapes", []), *given.get("clustering", [])]:
+        scores, not_run = read_outcomes(files, CLUSTERING_COLUMNS)
+        points, _ = read_outcomes(given.get("points", []), POINT_COLUMNS)
+        yield "clustering", on_clustering(scores, points, not_run, titles)
+    if files := given.get("discriminants", []):
+        errors, not_run = read_outcomes(files, ERROR_COLUMNS)
+        yield "discriminants", on_discriminants(errors, not_run, titles["discriminants"])
+    if files := given.get("dependence", []):
+        power, _ = read_outcomes(files, POWER_COLUMNS)
+        yield "dependence", on_dependence(power)
 
 
-def _blank(text: str) -> Figure:
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(4.2, 1.0))
-        figure.text(0.5, 0.5, text, ha="center", va="center")
-    return figure
+if __name__ == "__main__":
+    with job(snakemake) as asked:
+        out = by_name(snakemake.output)
+        for name, report in _reports(snakemake.input, asked.titles):
+            write_text(out[f"extensions_{name}.md"], report.table)
+            write_csv(out[f"extensions_{name}.csv"], report.summary)
+            save(report.figure, out, f"extensions_{name}")

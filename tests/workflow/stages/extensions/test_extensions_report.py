@@ -1,18 +1,15 @@
-"""Tables and figures of the extensions stage, made from fixed CSVs."""
+"""Tables and figures of the extensions stage, made from fixed rows."""
+
+import io
 
 import pandas as pd
 import pytest
 
 from workflow.lib.figures import save
-from workflow.stages.extensions.report import report_on
+from workflow.stages.extensions.report import on_clustering, on_dependence, on_discriminants
+from workflow.stages.extensions.tables import CLUSTERING_COLUMNS, ERROR_COLUMNS, POINT_COLUMNS
 
-TITLES = {
-    "rings": "two rings",
-    "subset": "digits, some",
-    "all": "digits, all",
-    "clustering": "digits",
-    "discriminants": "digits",
-}
+TITLES = {"clustering": "digits", "discriminants": "digits"}
 SCORES = """\
 data,n,method,m,repeat,nmi,nmi_exact,floored,seconds
 {0},4,exact,,0,1.0,,,0.5
@@ -45,30 +42,32 @@ line,2.0,spearman,60,30,0.2,0.4
 line,0.5,rdc,60,30,0.2,0.8
 line,2.0,rdc,60,30,0.2,0.3
 """
-NOT_RUN = "experiment,dataset,not_run\n{},mnist,could not fetch it\n"
+NO_CLUSTERS = pd.DataFrame(columns=CLUSTERING_COLUMNS)
+NO_POINTS = pd.DataFrame(columns=POINT_COLUMNS)
 
 
-@pytest.fixture
-def files(tmp_path):
-    contents = {
-        "shapes": SCORES.format("rings"),
-        "points": POINTS,
-        "clustering": SCORES.format("subset"),
-        "discriminants": ERRORS,
-        "dependence": POWER,
-    }
-    for name, text in contents.items():
-        (tmp_path / f"{name}.csv").write_text(text)
-    return {name: [str(tmp_path / f"{name}.csv")] for name in contents}
+def frame(text):
+    return pd.read_csv(io.StringIO(text))
 
 
-def lines_of(report):
-    return report.table.splitlines()
+def clusters(*names):
+    return pd.concat([frame(SCORES.format(name)) for name in names], ignore_index=True)
 
 
-def test_clusters_are_laid_out_by_set_and_method(files):
-    report = report_on("clustering", files, TITLES)
-    lines = lines_of(report)
+def clustering_report(scores=None, points=None, not_run=()):
+    given = clusters("rings", "subset") if scores is None else scores
+    return on_clustering(given, frame(POINTS) if points is None else points, dict(not_run), TITLES)
+
+
+def svg(figure, directory):
+    outputs = {f"figure.{kind}": str(directory / f"figure.{kind}") for kind in ("svg", "png")}
+    save(figure, outputs, "figure")
+    return (directory / "figure.svg").read_bytes()
+
+
+def test_clusters_are_laid_out_by_set_and_method():
+    report = clustering_report()
+    lines = report.table.splitlines()
     assert "**Clusters of two rings**: normalised mutual information (n = 4, repeats: 2)" in lines
     assert "| k-means | – | 0.25 | 0.50 | – | 0.1 |" in lines
     assert "| exact spectral | – | 1.00 | – | – | 0.5 |" in lines
@@ -76,18 +75,16 @@ def test_clusters_are_laid_out_by_set_and_method(files):
     assert list(report.summary["data"].unique()) == ["rings", "subset"]
 
 
-def test_a_set_without_exact_clusters_says_what_they_would_need(files):
-    whole = "\n".join(line for line in SCORES.format("all").splitlines() if ",exact," not in line)
-    with open(files["clustering"][0], "w") as file:
-        file.write(whole.replace(",4,", ",70000,").replace("0,0.5,0.25,3", "0,0.5,,3"))
-    assert "would need 39 GB" in report_on("clustering", files, TITLES).table
+def test_a_set_without_exact_clusters_says_what_they_would_need():
+    whole = clusters("all")
+    whole = whole[whole["method"] != "exact"].assign(n=70_000, nmi_exact=None)
+    assert "would need 39 GB" in clustering_report(whole).table
 
 
-def test_agreement_with_exact_clusters_is_drawn_for_the_subset_alone(files):
-    figure = report_on("clustering", files, TITLES).figure
+def test_agreement_with_exact_clusters_is_drawn_for_the_subset_alone():
     labels = {
         axes.get_title(): axes.get_legend_handles_labels()[1]
-        for axes in figure.axes
+        for axes in clustering_report().figure.axes
         if axes.get_title()
     }
     assert set(labels) == {
@@ -100,51 +97,62 @@ def test_agreement_with_exact_clusters_is_drawn_for_the_subset_alone(files):
     assert not any("exact clusters" in label for label in labels["two rings, n = 4"])
 
 
-def test_errors_are_laid_out_with_the_best_in_bold(files):
-    lines = lines_of(report_on("discriminants", files, TITLES))
+def test_errors_are_laid_out_with_the_best_in_bold():
+    lines = on_discriminants(frame(ERRORS), {}, "digits").table.splitlines()
     assert lines[0].startswith("**Classes of digits**: error on test rows (100 training rows, 50")
     assert "| LDA | – | – | 12.00 | 0.5 |" in lines
     assert "| RLDA, Fourier | 20 | 0.001 to 0.01 | 6.00 ± 2.83 | – |" in lines
     assert "| RLDA, Nyström | 20 | 0.01 | **5.00** | 1.2 |" in lines
 
 
-def test_powers_are_laid_out_by_pattern_and_noise(files):
-    lines = lines_of(report_on("dependence", files, TITLES))
+def test_powers_are_laid_out_by_pattern_and_noise():
+    power = frame(POWER).assign(experiment="dependence", dataset=None)
+    report = on_dependence(power)
+    lines = report.table.splitlines()
     assert lines[0].endswith("(n = 60, 30 samples each)")
     assert lines[2] == "| pattern, method | noise 0.5 | noise 2 |"
     assert lines[-1] == "| line, RDC | 0.80 | 0.30 |"
+    pd.testing.assert_frame_equal(report.summary, frame(POWER))
 
 
-@pytest.mark.parametrize("part", ["clustering", "discriminants"])
-def test_what_could_not_be_had_says_why(files, part, tmp_path):
-    with open(files[part][0], "w") as file:
-        file.write(NOT_RUN.format(part))
-    report = report_on(part, files, TITLES)
-    assert report.table.endswith("**digits**: not run, could not fetch it\n")
-    save(report.figure, [str(tmp_path / "a.png")])
-    if part == "clustering":
-        assert "two rings" in report.table
-        assert set(report.summary["data"]) == {"rings"}
+def test_clusters_that_were_not_run_say_why(tmp_path):
+    report = clustering_report(clusters("rings"), not_run={"clustering": "no source"})
+    assert report.table.endswith("**digits**: not run, no source\n")
+    assert "two rings" in report.table
+    assert set(report.summary["data"]) == {"rings"}
+    alone = clustering_report(NO_CLUSTERS, NO_POINTS, not_run={"clustering": "no source"})
+    assert alone.table == "**digits**: not run, no source\n"
+    assert svg(alone.figure, tmp_path)
 
 
-def test_parts_that_are_left_out_are_missing_from_the_clusters(files, tmp_path):
-    only = {"clustering": files["clustering"]}
-    report = report_on("clustering", only, TITLES)
+def test_classes_that_were_not_run_say_why(tmp_path):
+    reasons = {"discriminants": "no source"}
+    report = on_discriminants(pd.DataFrame(columns=ERROR_COLUMNS), reasons, "digits")
+    assert report.table == "**digits**: not run, no source\n"
+    assert b"digits: not run" in svg(report.figure, tmp_path)
+
+
+def test_parts_that_are_left_out_are_missing_from_the_clusters(tmp_path):
+    report = clustering_report(clusters("subset"), NO_POINTS)
     assert "rings" not in report.table
-    shapes = {name: files[name] for name in ("shapes", "points")}
-    assert "digits" not in report_on("clustering", shapes, TITLES).table
-    save(report.figure, [str(tmp_path / "a.png")])
+    assert svg(report.figure, tmp_path)
+    assert "digits" not in clustering_report(clusters("rings")).table
 
 
-@pytest.mark.parametrize("part", ["clustering", "discriminants", "dependence"])
-def test_figures_are_the_same_every_time(files, part, tmp_path):
-    for copy in ("a.svg", "b.svg"):
-        save(report_on(part, files, TITLES).figure, [str(tmp_path / copy)])
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+@pytest.mark.parametrize(
+    "make",
+    [
+        clustering_report,
+        lambda: on_discriminants(frame(ERRORS), {}, "digits"),
+        lambda: on_dependence(frame(POWER)),
+    ],
+    ids=["clustering", "discriminants", "dependence"],
+)
+def test_figures_are_the_same_every_time(make, tmp_path):
+    assert svg(make().figure, tmp_path) == svg(make().figure, tmp_path)
 
 
-def test_summaries_keep_full_precision(files):
-    summary = report_on("discriminants", files, TITLES).summary
+def test_summaries_keep_full_precision():
+    summary = on_discriminants(frame(ERRORS), {}, "digits").summary
     fourier = summary[summary["method"] == "fourier"].iloc[0]
     assert (fourier["error_mean"], fourier["repeats"]) == (pytest.approx(6.0), 2)
-    assert isinstance(report_on("dependence", files, TITLES).summary, pd.DataFrame)

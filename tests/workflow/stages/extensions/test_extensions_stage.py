@@ -1,15 +1,16 @@
 """Stage extensions on small data: what should win wins, what is drawn is drawn again alike."""
 
-from dataclasses import replace
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from workflow.data.catalogue import prepare
 from workflow.data.prepared import load_prepared
-from workflow.stages.extensions.clustering import Comparison, on_dataset, on_shapes
-from workflow.stages.extensions.dependence import Simulation, power
+from workflow.stages.extensions.clustering import Comparison, on_dataset
+from workflow.stages.extensions.dependence import power
 from workflow.stages.extensions.discriminants import Contest, classify
+from workflow.stages.extensions.shapes import on_shapes
 
 COMPARISON = Comparison(rows=150, features=(20, 100), width=25.0, repeats=2, seed=1)
 CONTEST = Contest(
@@ -20,7 +21,7 @@ CONTEST = Contest(
     repeats=1,
     seed=1,
 )
-SIMULATION = Simulation(rows=60, noise=(0.1, 50.0), repeats=30, seed=1)
+SIMULATION = SimpleNamespace(rows=60, noise=[0.1, 50.0], repeats=30, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def test_shapes_are_told_apart_by_spectral_clustering_and_not_by_k_means():
 
 
 def test_exact_clusters_are_compared_with_where_they_can_be_had(digits):
-    scores = on_dataset(replace(COMPARISON, width=1.0, repeats=1), digits)
+    scores = on_dataset(Comparison(**vars(COMPARISON) | {"width": 1.0, "repeats": 1}), digits)
     subset, whole = (scores[scores["data"] == name] for name in ("subset", "all"))
     assert set(subset["n"]) == {150}
     assert set(whole["n"]) == {1797}

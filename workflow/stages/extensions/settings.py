@@ -1,0 +1,253 @@
+"""Settings of stage extensions, and what its jobs cost."""
+
+from collections.abc import Iterator, Mapping
+from math import ceil
+from typing import Any, Literal
+
+from pydantic import Field
+
+from workflow.data.catalogue import Facts, facts_of
+from workflow.lib import models
+from workflow.lib.models import (
+    Count,
+    Distinct,
+    Increasing,
+    Positive,
+    Repeats,
+    Settings,
+    Stage,
+    Title,
+    unknown_dataset,
+)
+from workflow.lib.resources import PROCESSES_MB
+
+# What one core was measured to do in a second, over whole jobs.
+OPERATIONS_PER_SECOND = 15e9
+# Time limits are this many times as long as estimated, and a little more.
+CAUTION = 3
+MINUTES_BESIDE = 15
+
+
+class Part(Settings):
+    """A part of the stage; one job."""
+
+    def job(self, **more: Any) -> dict[str, Any]:
+        """Return the settings of the job: those that its result depends on, and ``more``."""
+        return self.model_dump(mode="json") | more
+
+    def mem_mb(self) -> int:
+        """Return the memory of the job, in millions of bytes."""
+        return PROCESSES_MB + ceil(8 * self._numbers() / 1e6)
+
+    def job_minutes(self, threads: int) -> int:
+        """Return the minutes that the job may take."""
+        return MINUTES_BESIDE + ceil(CAUTION * self.forecast(threads))
+
+    def forecast(self, cores: int) -> float:
+        """Estimate the minutes of the job."""
+        return self._operations() / (OPERATIONS_PER_SECOND * cores) / 60
+
+    def _numbers(self) -> int:
+        """Count the numbers of float64 that the job holds, where they are many."""
+        return 0
+
+    def _operations(self) -> float:
+        """Count the operations of the job, where they are many."""
+        return 0.0
+
+
+class OnPictures(Part):
+    """A part that reads labelled pictures."""
+
+    dataset: str = Field(
+        description="a dataset of labelled pictures, such as `digits` or `mnist`", exclude=True
+    )
+    title: Title = Field(description="what tables and figures call it", exclude=True)
+    features: Increasing[Count] = Field(description="numbers of random features m, increasing")
+
+    def problems(self, data: Facts) -> Iterator[str]:
+        """Yield a sentence for each mistake in view of the dataset."""
+        if not {"images", "labels"} <= set(data.arrays):
+            yield f"dataset: {self.dataset!r} has no labelled pictures"
+
+    def _rows_and_columns(self) -> tuple[int, int]:
+        data = facts_of(self.dataset)
+        return data.rows or 0, data.columns or 0
+
+    def _fit_operations(self, m: int) -> float:
+        """Count the operations of a fit: n·m² and the map's n·m·d, some three times over."""
+        rows, columns = self._rows_and_columns()
+        return 2 * 3 * rows * m * (m + 2 * columns)
+
+
+class Shapes(Part):
+    """Settings of part shapes."""
+
+    rows: Count = Field(description="points of each shape")
+    features: Increasing[Count] = Field(description="numbers of random features m, increasing")
+    width: Positive = Field(25.0, description="factor on the gamma of the median heuristic")
+    repeats: Repeats = Field(
+        3, description="how often the features, and the starts of k-means, are redrawn"
+    )
+
+    def _numbers(self) -> int:
+        return _clustering_numbers(self.rows, self.features[-1])
+
+
+class Clustering(OnPictures):
+    """Settings of part clustering."""
+
+    rows: Count = Field(
+        description="pictures drawn for the comparison with exact clustering, whose memory grows "
+        "with their square; the other methods also cluster all pictures"
+    )
+    width: Positive = Field(1.0, description="factor on the gamma of the median heuristic")
+    repeats: Repeats = Field(
+        3, description="how often the features, and the starts of k-means, are redrawn"
+    )
+
+    def problems(self, data: Facts) -> Iterator[str]:
+        """Yield what is wrong with the dataset or the rows."""
+        yield from super().problems(data)
+        if data.rows is not None and self.rows > data.rows:
+            yield f"rows: {self.rows} is more than the {data.rows} of {self.dataset!r}"
+
+    def _numbers(self) -> int:
+        rows, columns = self._rows_and_columns()
+        # scikit-learn copies all pictures.
+        return _clustering_numbers(self.rows, self.features[-1]) + 3 * rows * columns
+
+    def _operations(self) -> float:
+        return self.repeats * sum(self._fit_operations(m) for m in self.features)
+
+
+class Split(models.Split):
+    """How rows are divided."""
+
+    scheme: Literal["random", "official"] = Field(
+        description="`random` rows, or the source's own test rows (`official`)"
+    )
+    tune: Count = Field(description="rows to choose reg and C on")
+
+
+class Discriminants(OnPictures):
+    """Settings of part discriminants."""
+
+    split: Split = Field(description="how rows are divided")
+    reg_grid: Distinct[Positive] = Field(
+        [1e-6, 1e-4, 1e-2], description="values of reg to choose from on the tune rows"
+    )
+    svm_grid: Distinct[Positive] = Field(
+        [0.01, 0.1], description="costs C of the linear SVM to choose from on the tune rows"
+    )
+    repeats: Repeats = Field(
+        3,
+        description="how often the tune rows (with `random`: all rows) and the features are "
+        "redrawn",
+    )
+
+    def problems(self, data: Facts) -> Iterator[str]:
+        """Yield what is wrong with the dataset or the split."""
+        yield from super().problems(data)
+        yield from self.split.problems(self.dataset, data)
+
+    def _numbers(self) -> int:
+        rows, columns = self._rows_and_columns()
+        return _fit_numbers(self.features[-1]) + 3 * rows * columns
+
+    def _operations(self) -> float:
+        fits = 1 + len(self.reg_grid)
+        return self.repeats * fits * self._fit_operations(self.features[-1])
+
+
+class Dependence(Part):
+    """Settings of part dependence."""
+
+    rows: int = Field(320, ge=2, le=10**9, description="size of a sample")
+    noise: Distinct[Positive] = Field(description="standard deviations of the noise added to y")
+    repeats: int = Field(
+        500, ge=2, le=10**5, description="samples drawn with a pattern, and as many without"
+    )
+
+
+class Extensions(Settings, Stage):
+    """Spectral clustering, discriminant analysis, dependence: parts; what is omitted is not run."""
+
+    shapes: Shapes | None = Field(
+        None,
+        description="spectral clustering of two rings and of two moons, which k-means cannot tell "
+        "apart",
+    )
+    clustering: Clustering | None = Field(
+        None, description="spectral clustering of labelled pictures"
+    )
+    discriminants: Discriminants | None = Field(
+        None, description="RLDA beside LDA and a linear SVM"
+    )
+    dependence: Dependence | None = Field(
+        None,
+        description="power of RDC beside Pearson's and Spearman's correlation on a line, a "
+        "parabola and a circle",
+    )
+
+    def __bool__(self) -> bool:
+        return bool(self.parts())
+
+    def parts(self) -> dict[str, Part]:
+        """Return the parts that the run has."""
+        every = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: part for name, part in every.items() if part is not None}
+
+    def has_clusters(self) -> bool:
+        """Tell whether there is anything for the table and the figure of clusters."""
+        return self.shapes is not None or self.clustering is not None
+
+    def reports(self) -> list[str]:
+        """List what has a table and a figure."""
+        shown = {
+            "clustering": self.has_clusters(),
+            "discriminants": self.discriminants,
+            "dependence": self.dependence,
+        }
+        return [name for name, is_there in shown.items() if is_there]
+
+    def datasets(self) -> dict[str, str]:
+        """Return the dataset of each part that reads one."""
+        return {name: part.dataset for name, part in self._on_pictures().items()}
+
+    def titles(self) -> dict[str, str]:
+        """Return what tables and figures call the pictures of each part."""
+        return {name: part.title for name, part in self._on_pictures().items()}
+
+    def problems(self, known: Mapping[str, Facts]) -> Iterator[str]:
+        """Yield what is wrong with each part."""
+        for name, part in self._on_pictures().items():
+            if part.dataset not in known:
+                yield f"{name}.dataset: {unknown_dataset(part.dataset, known)}"
+            else:
+                yield from (f"{name}.{problem}" for problem in part.problems(known[part.dataset]))
+
+    def largest_mem_mb(self) -> int:
+        """Return the memory of the largest job."""
+        return max((part.mem_mb() for part in self.parts().values()), default=0)
+
+    def minutes(self, dataset: str, cores: int) -> float:
+        """Estimate the minutes of the parts on a dataset."""
+        parts = self._on_pictures().values()
+        return sum(part.forecast(cores) for part in parts if part.dataset == dataset)
+
+    def _on_pictures(self) -> dict[str, OnPictures]:
+        return {name: part for name, part in self.parts().items() if isinstance(part, OnPictures)}
+
+
+def _fit_numbers(m: int) -> int:
+    """Count matrices of m × m and chunks of features."""
+    return 6 * m**2 + 8 * 2048 * m
+
+
+def _clustering_numbers(rows: int, m: int) -> int:
+    """Count the same and, for exact clustering, the kernel matrix and its eigensolver's copies."""
+    return 4 * rows**2 + _fit_numbers(m)
+
+
+SETTINGS = Extensions
