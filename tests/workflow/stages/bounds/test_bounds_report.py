@@ -14,15 +14,18 @@ from workflow.stages.bounds.norms import (
     kernel_bound,
     limiting_cca_error,
 )
-from workflow.stages.bounds.report import draws, panels, points, write_bounds_table
-from workflow.stages.bounds.theorem4_report import (
+from workflow.stages.bounds.tables import (
     against_m,
     against_the_bound,
+    draws,
+    panels,
+    points,
+    write_bounds_table,
     write_correlations_table,
     write_theorem4_table,
 )
 
-PUBLISHED = pd.read_csv(Path(__file__).parents[2] / "resources" / "paper" / "fig_bounds.csv")
+PUBLISHED = pd.read_csv(Path(__file__).parents[4] / "resources" / "paper" / "fig_bounds.csv")
 FIXED = {"n": 1000, "m": 1000, "gamma": 1e-3}
 TITLES = {"stated": "stated width", "other": "other width"}
 
@@ -166,7 +169,7 @@ def test_figure_has_five_panels_with_bounds_and_the_papers_points(tmp_path):
     assert all({*TITLES.values(), "paper", "bound as printed"} <= panel for panel in found)
     reference = "nearest multiple of $m^{-1/2}$"
     assert [reference in panel for panel in found] == [False, True, False, False, True]
-    save(figure, [str(tmp_path / "bounds.png")])
+    save(figure, {name: str(tmp_path / name) for name in ("bounds.svg", "bounds.png")}, "bounds")
     assert (tmp_path / "bounds.png").stat().st_size > 10_000
 
 
@@ -224,5 +227,6 @@ def test_theorem_4_figure_has_a_panel_per_gamma_and_two_more(tmp_path):
     titles = list(labels(figure))
     assert len(titles) == 4
     assert "error, $n$ = 1000" in labels(figure)[titles[1]]
-    save(figure, [str(tmp_path / "theorem4.png")])
+    outputs = {name: str(tmp_path / name) for name in ("theorem4.svg", "theorem4.png")}
+    save(figure, outputs, "theorem4")
     assert (tmp_path / "theorem4.png").stat().st_size > 10_000

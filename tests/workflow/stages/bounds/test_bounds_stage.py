@@ -1,5 +1,7 @@
 """Stage bounds: what its points are, and that draws are shared and extended as promised."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,17 +9,15 @@ from numpy.testing import assert_allclose
 from pandas.testing import assert_frame_equal
 
 from rnca.features import median_gamma
-from workflow.stages.bounds.fit import SimulatedView, Sweep, simulate
+from workflow.stages.bounds.fit import SimulatedView, simulate
 from workflow.stages.bounds.norms import cca_bound
-from workflow.stages.bounds.theorem4 import (
-    Correlations,
-    Counterexample,
-    correlation_errors,
-    violations,
-)
+from workflow.stages.bounds.theorem4 import correlation_errors, violations
 
 FIXED = {"n": 30, "m": 30, "gamma": 1e-3}
-SWEEP = Sweep("tiny", 3, "median", (10, 30, 50), (10, 30, 29, 70), (1e-3, 1.0), FIXED, 7)
+SWEEP = SimpleNamespace(
+    name="tiny", columns=3, width="median", fixed=FIXED, seed=7,
+    n=[10, 30, 50], m=[10, 30, 29, 70], gamma=[1e-3, 1.0],
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -75,13 +75,15 @@ def test_unknown_width_is_named():
 
 
 def test_counterexample_grows_past_the_bound_with_n_at_one_ratio():
-    found = violations(Counterexample(10, (10.0, 0.001), (100, 800), (0.5,), (1e-3,), 1, 1))
+    settings = {"columns": 10, "widths": [10.0, 0.001], "n": [100, 800], "ratios": [0.5]}
+    found = violations(SimpleNamespace(**settings, gamma=[1e-3], repeats=1, seed=1))
     unit = found[found["features"] == "unit"].set_index("n")["error"]
     assert unit[100] < cca_bound(100, 50, 1e-3)
     assert unit[800] > cca_bound(800, 400, 1e-3)
 
 
 def test_squared_correlations_come_near_as_features_grow():
-    found = correlation_errors(Correlations(3, 40, (20, 2000), (1.0, 100.0), 2, 1))
+    settings = {"columns": 3, "n": 40, "m": [20, 2000], "gamma": [1.0, 100.0]}
+    found = correlation_errors(SimpleNamespace(**settings, repeats=2, seed=1))
     means = found.groupby(["gamma", "m"])["error"].mean()
     assert (means.xs(2000, level="m") < means.xs(20, level="m") / 3).all()
