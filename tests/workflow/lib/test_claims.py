@@ -13,8 +13,8 @@ from workflow.lib.claims_table import counts, write_claims
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.published import beside_published
 from workflow.lib.tables import rcca_summary
-from workflow.stages.maps.tables import with_measured
 from workflow.stages.maps.sizes import model_sizes
+from workflow.stages.maps.tables import with_measured
 from workflow.stages.rcca.table1 import with_baselines
 
 ROOT = Path(__file__).parents[2]

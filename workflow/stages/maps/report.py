@@ -19,7 +19,6 @@ from workflow.stages.maps.tables import (
     write_speed_table,
 )
 from workflow.stages.maps.times import TIME_COLUMNS
-from workflow.stages.rcca.baselines_tables import DEEP_COLUMNS, KERNEL_COLUMNS, baselines_summary
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
@@ -40,11 +39,10 @@ if __name__ == "__main__":
 
         # At the numbers of features of the paper, whatever those of this run are.
         features = published["m"].dropna().astype(int).unique()
-        deep, _ = read_outcomes(given.get("dcca", []), DEEP_COLUMNS)
-        kernel, _ = read_outcomes(given.get("kcca", []), KERNEL_COLUMNS)
+        baselines, _ = read_outcomes(given.get("baselines", []), [])
         sizes = with_measured(
             model_sizes(pd.read_csv(given.layers), features),
-            baselines_summary(deep, kernel),
+            baselines,
             published,
             asked.measured,
         )

@@ -14,11 +14,6 @@ def maps_parts(what):
     }
 
 
-def maps_baselines(what):
-    """List the gathered CSV of deep or kernel CCA, if any follows the paper's protocol."""
-    return gathered("rcca", what) if maps_measured else []
-
-
 PARTS["maps"] = maps_parts
 maps_compare = asks(
     "stages/maps/fit.py",
@@ -85,8 +80,7 @@ rule maps_report:
         times=gathered("maps", "times"),
         published="resources/paper/table1_rcca.csv",
         layers="resources/paper/dcca_layers.csv",
-        dcca=maps_baselines("dcca"),
-        kcca=maps_baselines("kcca"),
+        baselines=[f"{RESULTS}/tables/baselines.csv"] if maps_measured else [],
     output:
         exhibits("maps"),
         f"{RESULTS}/tables/maps.csv",

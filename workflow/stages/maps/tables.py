@@ -212,7 +212,7 @@ def with_measured(
     sizes : DataFrame
         Of `workflow.stages.maps.sizes.model_sizes`.
     baselines : DataFrame
-        Of `workflow.stages.rcca.baselines_tables.baselines_summary`.
+        ``tables/baselines.csv`` of stage rcca; without rows if the run has none.
     published : DataFrame
         ``resources/paper/table1_rcca.csv``.
     experiments : collection of str
