@@ -58,7 +58,8 @@ def rendered(frozen, tmp_path_factory):
     for target, frames in found.items():
         ranked = sorted(frames, key=lambda each: order.index(each[0]) if each[0] in order else 99)
         (run / target).parent.mkdir(parents=True, exist_ok=True)
-        write_recorded(pd.concat([frame for _, frame in ranked]), run / target)
+        whole = pd.concat([frame.astype(object) for _, frame in ranked])
+        write_recorded(whole, run / target)
     code, screen = project.run("-m", "snakemake", "--list-rules", "--quiet")
     assert code == 0, screen
     rules = [rule for rule in screen.split() if RENDERING.search(rule)]
