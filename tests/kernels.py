@@ -17,9 +17,8 @@ NAMES = (
     "streaming svmpath svmplus"
 )
 # Slow tests, and tests of memory, files and interfaces, to which the kernel makes no difference.
-LEFT_OUT = (
-    "estimate_bounds or counterexample or root_m or scikit_learn or killed or damaged or memory"
-)
+SLOW = "estimate_bounds or never_certified or counterexample or root_m or only_rotate or every_row"
+LEFT_OUT = f"{SLOW} or scikit_learn_checks or was_killed or damaged or memory_does or never_holds"
 KERNELS = "Prescott Nehalem Sandybridge Haswell Zen SkylakeX Cooperlake SapphireRapids"
 # Calls many routines of numpy's and of scipy's OpenBLAS; prints the kernels and features in use.
 PROBE = """
