@@ -1,5 +1,7 @@
 """A copy of the project in a directory of its own, to run, edit and kill."""
 
+import hashlib
+import json
 import os
 import re
 import shutil
@@ -10,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+
+from workflow.lib.provenance import write_csv
 
 ROOT = Path(__file__).parents[1]
 NEEDED = ["Snakefile", "environment.yml"]
@@ -82,6 +86,17 @@ class Project:
             yield
         finally:
             file.write_text(text, encoding="utf-8")
+
+
+def write_with_record(path: Path, frame: pd.DataFrame, request: str = "asked") -> str:
+    """Write a frame as a job does: with a record of the request it was made for."""
+    write_csv(path, frame)
+    asked = path.with_name("request.json")
+    asked.write_text("asked", encoding="utf-8")
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    record = {"sha256": sha256, "request": request, "request_file": str(asked)}
+    path.with_name(f"{path.name}.json").write_text(json.dumps(record), encoding="utf-8")
+    return str(path)
 
 
 def assert_same_numbers(ours: Path, theirs: Path) -> None:
