@@ -96,14 +96,15 @@ def svg_of(figure, directory: Path) -> bytes:
     return (directory / "figure.svg").read_bytes()
 
 
-def write_recorded(frame: pd.DataFrame, path: Path) -> None:
-    """Write a CSV with a record, as a job leaves it."""
-    request = path.parent / "requested.json"
-    request.write_text("asked", encoding="utf-8")
+def write_with_record(path: Path, frame: pd.DataFrame, request: str = "asked") -> str:
+    """Write a frame as a job does: with a record of the request it was made for."""
     write_csv(path, frame)
+    asked = path.with_name("request.json")
+    asked.write_text("asked", encoding="utf-8")
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-    record = {"sha256": sha256, "request": "asked", "request_file": str(request)}
+    record = {"sha256": sha256, "request": request, "request_file": str(asked)}
     record_of(path).write_text(json.dumps(record), encoding="utf-8")
+    return str(path)
 
 
 def assert_same_numbers(ours: Path, theirs: Path) -> None:

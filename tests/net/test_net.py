@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from projects import CLOCK, Project, write_recorded
+from projects import CLOCK, Project, write_with_record
 
 # Everything that only renders CSVs; what else a rule needs is taken as it was frozen.
 RENDERING = re.compile(r"_report$")
@@ -59,7 +59,7 @@ def rendered(frozen, tmp_path_factory):
         ranked = sorted(frames, key=lambda each: order.index(each[0]) if each[0] in order else 99)
         (run / target).parent.mkdir(parents=True, exist_ok=True)
         whole = pd.concat([frame.astype(object) for _, frame in ranked])
-        write_recorded(whole, run / target)
+        write_with_record(run / target, whole)
     code, screen = project.run("-m", "snakemake", "--list-rules", "--quiet")
     assert code == 0, screen
     rules = [rule for rule in screen.split() if RENDERING.search(rule)]

@@ -81,6 +81,23 @@ def test_prepared_dataset_keeps_its_promises(name, prepared):
     load_prepared(data.path, verify=True)
 
 
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_facts_are_what_is_prepared(name, prepared):
+    data, facts = prepared(name), CATALOGUE[name].facts
+    given = data.arrays.get("given_split")
+    views = [data.arrays[view] for view in ("x", "y") if view in data.arrays]
+    found = {
+        "rows": data.n_rows,
+        "columns": data.images[0].size
+        if "images" in data.arrays
+        else sum(view.shape[1] for view in views),
+        "training_rows": None if given is None else np.count_nonzero(given == 0),
+    }
+    if CATALOGUE[name].source is not None:  # of some, only the files tell
+        found = {key: value for key, value in found.items() if getattr(facts, key) is not None}
+    assert {key: getattr(facts, key) for key in found} == found
+
+
 def test_halves_make_up_the_image(prepared):
     data = prepared("digits")
     rows = np.asarray(data.images[7])

@@ -6,7 +6,7 @@ import subprocess
 import pandas as pd
 import pytest
 
-from projects import write_recorded
+from projects import write_with_record
 from workflow.data.errors import DataError
 from workflow.lib import provenance
 
@@ -17,7 +17,7 @@ needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 @pytest.fixture
 def csv(tmp_path):
     path = tmp_path / "fit.sums.csv"
-    write_recorded(FRAME, path)
+    write_with_record(path, FRAME)
     return path
 
 
@@ -53,7 +53,7 @@ def test_frame_without_a_record_is_refused(csv):
 
 @pytest.mark.parametrize("now", ["other", None])
 def test_frame_of_another_request_is_refused(csv, now):
-    request = csv.parent / "requested.json"
+    request = csv.parent / "request.json"
     request.unlink() if now is None else request.write_text(now)
     with pytest.raises(DataError, match="made with other settings or code than"):
         provenance.read_csv(csv)

@@ -17,7 +17,7 @@ MISTAKES = [
     (
         f"{OWN}.train",
         1738,
-        "train: train + test = 1798 rows are more than the 1797 of 'digits-attr",
+        "train: train + test = 1798 rows are more than the 1797 of",
     ),
     (f"{OWN}.folds", 1, f"{OWN}.folds: 1 must be greater than or equal to 2"),
     (f"{OWN}.classes", ..., f"{OWN}.classes: required, but not given"),

@@ -8,22 +8,21 @@ import pytest
 import yaml
 from scipy import stats
 
+from projects import write_with_record
 from workflow.lib.claims import judge, read_claims
 from workflow.lib.figures import save
 from workflow.stages.lupi.figures import methods_figure, partitions_figure, reg_figure
 from workflow.stages.lupi.methods import METHODS
-from workflow.stages.lupi.report import (
+from workflow.stages.lupi.tables import (
     METHOD_NAMES,
-    PREPROCESSING_NAMES,
     lupi_pairs,
     lupi_summary,
     published_means,
     write_lupi_table,
 )
-from workflow.stages.lupi.training import PREPROCESSING
 from workflow.stages.lupi.verdict import verdict, write_verdict
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 PUBLISHED = pd.read_csv(ROOT / "resources" / "paper" / "fig_lupi.csv")
 CLAIMS = read_claims(ROOT / "resources" / "paper" / "claims.yaml")
 PAPER = {"awa": published_means(PUBLISHED)}
@@ -70,8 +69,8 @@ def accuracies(preprocessing=("raw", "hellinger"), methods=METHODS, **levels):
 def test_claims_rest_on_pairs_prepared_alike(tmp_path):
     # RCCA loses to either SURF prepared alike; the other way round would hide that.
     levels = {"surf raw": 50.0, "rcca raw": 49.0, "surf hellinger": 60.0, "rcca hellinger": 59.0}
-    (tmp_path / "tables").mkdir()
-    lupi_pairs(accuracies(**levels)).to_csv(tmp_path / "tables" / "lupi_pairs.csv", index=False)
+    pairs = lupi_pairs(accuracies(**levels))
+    write_with_record(tmp_path / "tables" / "lupi_pairs.csv", pairs)
     claims = {judgement.claim["id"]: judgement for judgement in judge(CLAIMS, tmp_path)}
     for claim in ("lupi-gain", "lupi-significant"):
         assert {finding.rows for finding in claims[claim].findings} == {1}
@@ -87,14 +86,13 @@ def test_claims_know_an_experiment_of_every_shipped_run(name):
         assert set(rule["where"]["experiment"]) & set(settings["lupi"])
 
 
+def files(directory, name):
+    return {f"{name}.{kind}": str(directory / f"{name}.{kind}") for kind in ("svg", "png")}
+
+
 def said(**levels):
     accuracy = accuracies(**levels)
     return " ".join(verdict(lupi_summary(accuracy), lupi_pairs(accuracy), PAPER["awa"]))
-
-
-def test_every_method_and_preprocessing_has_a_name():
-    assert tuple(METHOD_NAMES) == METHODS
-    assert tuple(PREPROCESSING_NAMES) == PREPROCESSING
 
 
 def test_published_gain_is_the_fourteen_per_cent():
@@ -219,7 +217,7 @@ def test_paper_s_partitions_are_drawn_beside_its_own_protocol_only(tmp_path):
     assert len({axes.get_ylim() for axes in figure.axes if axes.axison}) == 1
     other = partitions_figure(accuracy, PUBLISHED, [], TITLES)
     assert "paper" not in [axes.get_title() for axes in other.axes]
-    save(figure, [str(tmp_path / "lupi.svg")])
+    save(figure, files(tmp_path, "lupi"), "lupi")
     assert (tmp_path / "lupi.svg").stat().st_size > 0
 
 
@@ -249,7 +247,7 @@ def test_nothing_run_leaves_blank_figures_and_a_table_of_reasons(tmp_path):
         methods_figure(summary, pairs, PAPER, TITLES),
         reg_figure(nothing, summary, TITLES),
     ):
-        save(figure, [str(tmp_path / "blank.png")])
+        save(figure, files(tmp_path, "blank"), "blank")
     reasons = {"awa": "not to be had", **NOT_RUN}
     write_verdict(tmp_path / "verdict.md", summary, pairs, reasons, TITLES, PAPER)
     assert "**Animals**: not run, not to be had" in (tmp_path / "verdict.md").read_text("utf-8")

@@ -22,7 +22,7 @@ SETTINGS = {
     "balanced": False,
     "preprocessing": ("hellinger",),
     "methods": METHODS,
-    "sizes": (20, 40),
+    "features": (20, 40),
     "regs": (1e-8, 1e-1),
     "costs": (1e-2, 1.0, 1e2),
     "gammas": (1.0,),
@@ -174,7 +174,7 @@ def test_every_method_is_judged_in_every_partition(outcome):
     assert outcome.accuracy["test_accuracy"].between(0, 100).all()
     rcca = outcome.settings[outcome.settings["method"] == "rcca"]
     assert set(zip(rcca["m"], rcca["reg"], strict=True)) == {
-        (m, reg) for m in SETTINGS["sizes"] for reg in SETTINGS["regs"]
+        (m, reg) for m in SETTINGS["features"] for reg in SETTINGS["regs"]
     }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from projects import svg_of, write_recorded
+from projects import svg_of, write_with_record
 from workflow.data.audit import leak_lines
 from workflow.lib.gather import gather
 from workflow.lib.outcomes import split_outcomes
@@ -275,7 +275,7 @@ def test_table_without_any_experiment_run_says_why(tmp_path):
 
 def test_gathered_rows_begin_with_their_labels_or_say_why_there_are_none(tmp_path):
     (tmp_path / "e").mkdir()
-    write_recorded(pd.DataFrame({"m": [1], "experiment": ["e"]}), tmp_path / "e" / "a.csv")
+    write_with_record(tmp_path / "e" / "a.csv", pd.DataFrame({"m": [1], "experiment": ["e"]}))
     parts, datasets = [tmp_path / "e" / "a.csv"] * 2, {"e": "d", "f": "g"}
     rows, reasons = split_outcomes(gather(parts, datasets, {"g": "gone"}), [])
     assert rows.to_dict("list") == {"experiment": ["e"] * 2, "dataset": ["d"] * 2, "m": [1, 1]}

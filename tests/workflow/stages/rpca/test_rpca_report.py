@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 from workflow.lib.figures import save
-from workflow.lib.outcomes import read_outcomes
 from workflow.stages.rpca.figures import agreement_figure, scatter_figure, times_figure
-from workflow.stages.rpca.report import (
+from workflow.stages.rpca.tables import (
     ERRORS_COLUMNS,
     MERITS_COLUMNS,
     SCORES_COLUMNS,
@@ -24,6 +23,10 @@ from workflow.stages.rpca.report import (
 TITLES = {"rings": "Rings", "mnist": "MNIST"}
 RATE = {"fourier": -0.5, "nystroem": -2.0}
 LAWS = {"exact": (1e-9, 3), "leading": (1e-7, 2), "linear": (1e-6, 1), "fourier": (1e-5, 1)}
+
+
+def files(directory, name):
+    return {f"{name}.{kind}": str(directory / f"{name}.{kind}") for kind in ("svg", "png")}
 
 
 @pytest.fixture
@@ -191,15 +194,12 @@ def test_figures_are_the_same_every_time(tmp_path, errors, merits, scores, times
     }.items():
         paths = [tmp_path / f"{name}{copy}.svg" for copy in "ab"]
         for path in paths:
-            save(draw(), [str(path)])
+            save(draw(), files(tmp_path, path.stem), path.stem)
         assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
 def test_nothing_run_leaves_blank_figures_and_the_reasons(tmp_path):
-    pd.DataFrame({"experiment": ["mnist"], "not_run": ["no source"]}).to_csv(
-        tmp_path / "e.csv", index=False
-    )
-    errors, reasons = read_outcomes([tmp_path / "e.csv"], ERRORS_COLUMNS)
+    errors, reasons = pd.DataFrame(columns=ERRORS_COLUMNS), {"mnist": "no source"}
     merits = pd.DataFrame(columns=MERITS_COLUMNS)
     times = pd.DataFrame(columns=TIMES_COLUMNS)
     write_markdown(tmp_path / "rpca.md", errors, merits, times, reasons, {"mnist": "MNIST"})
@@ -211,13 +211,5 @@ def test_nothing_run_leaves_blank_figures_and_the_reasons(tmp_path):
         scatter_figure(pd.DataFrame(columns=SCORES_COLUMNS), TITLES),
         times_figure(times, TITLES),
     ):
-        save(figure, [str(tmp_path / "blank.png")])
+        save(figure, files(tmp_path, "blank"), "blank")
         assert not any(axes.axison for axes in figure.axes)
-
-
-def test_empty_frames_among_outcomes_leave_types_as_they_are(tmp_path):
-    pd.DataFrame({"experiment": ["a"], "label": [3]}).to_csv(tmp_path / "a.csv", index=False)
-    pd.DataFrame(columns=["experiment"]).to_csv(tmp_path / "b.csv", index=False)
-    rows, _ = read_outcomes([tmp_path / "a.csv", tmp_path / "b.csv"], [])
-    assert rows["label"].tolist() == [3]
-    assert rows["label"].dtype == np.int64

@@ -1,7 +1,5 @@
 """Stage rpca on the rings: randomized solutions come near the exact one, linear ones do not."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -21,7 +19,14 @@ def rings(tmp_path_factory):
 
 
 def comparison(analysis, **changes):
-    given = {"rows": 200, "components": 4, "gamma": 0.2, "reg": 1.0, "sizes": SIZES, "repeats": 3}
+    given = {
+        "rows": 200,
+        "components": 4,
+        "gamma": 0.2,
+        "reg": 1.0,
+        "features": SIZES,
+        "repeats": 3,
+    }
     return Comparison(**{"name": "rings", "analysis": analysis, "seed": 1} | given | changes)
 
 
@@ -46,7 +51,7 @@ def test_errors_fall_as_m_grows(outcomes, analysis, method, measure):
 
 @pytest.mark.parametrize("analysis", ["pca", "cca"])
 def test_landmarks_at_every_row_are_the_exact_solution(rings, analysis):
-    outcome = compare(comparison(analysis, sizes=(200,), repeats=1), rings)
+    outcome = compare(comparison(analysis, features=(200,), repeats=1), rings)
     errors = outcome.errors.set_index("method").loc["nystroem"]
     assert errors["value_error"] < 1e-6
     assert errors["kernel_error"] < 1e-6
@@ -65,7 +70,7 @@ def test_linear_methods_fail_where_randomized_ones_do_not(outcomes, analysis, ch
 
 def test_linear_cca_is_regularised_too(tmp_path):
     prepare("digits", tmp_path / "digits")
-    few = comparison("cca", name="digits", rows=50, gamma="median", sizes=(20,), repeats=1)
+    few = comparison("cca", name="digits", rows=50, gamma="median", features=(20,), repeats=1)
     merits = compare(few, load_prepared(tmp_path / "digits")).merits
     # 32 columns of each view nearly interpolate 50 rows: 2.6 of 4, but 0.6 with a ridge of 1e-8.
     assert merits.set_index("method")["merit"]["linear"] > 2.0
@@ -127,24 +132,24 @@ def test_too_many_rows_are_refused(rings, changes, words):
         compare(comparison("cca", **changes), rings)
 
 
-TIMING = Timing(
-    name="rings",
-    analysis="pca",
-    exact=(20, 40),
-    leading=(30,),
-    random=(50, 100),
-    features=10,
-    components=2,
-    gamma="median",
-    reg=1.0,
-    repeats=2,
-    seed=1,
-)
+TIMING = {
+    "name": "rings",
+    "analysis": "pca",
+    "exact": (20, 40),
+    "leading": (30,),
+    "random": (50, 100),
+    "features": 10,
+    "components": 2,
+    "gamma": "median",
+    "reg": 1.0,
+    "repeats": 2,
+    "seed": 1,
+}
 
 
 @pytest.mark.parametrize("analysis", ["pca", "cca"])
 def test_race_times_every_method_at_its_sizes(rings, analysis):
-    times = race(replace(TIMING, analysis=analysis), rings, threads=1)
+    times = race(Timing(**TIMING | {"analysis": analysis}), rings, threads=1)
     sizes = times.groupby("method")["n"].unique().map(list).to_dict()
     randomized = {method: [50, 100] for method in ("linear", "fourier", "nystroem")}
     assert sizes == randomized | {"exact": [20, 40], "leading": [30]}
@@ -154,4 +159,4 @@ def test_race_times_every_method_at_its_sizes(rings, analysis):
 
 def test_race_beyond_the_rows_there_are_is_refused(rings):
     with pytest.raises(ValueError, match="30000 rows to time in experiment rings: rings has 20000"):
-        race(replace(TIMING, random=(30_000,)), rings, threads=1)
+        race(Timing(**TIMING | {"random": (30_000,)}), rings, threads=1)

@@ -1,0 +1,54 @@
+"""Gathered CSVs: rows of all experiments, or the reasons why one was not run."""
+
+import pandas as pd
+import pytest
+
+from projects import write_with_record
+from workflow.data.errors import DataError
+from workflow.lib.gather import gather
+from workflow.lib.outcomes import read_outcomes
+
+REASONS = {"mnist": 'no source, "none" at all\nsee the log', "digits": "left out"}
+
+
+@pytest.fixture
+def written(tmp_path):
+    return lambda name, *given: write_with_record(tmp_path / name, *given)
+
+
+def test_whole_numbers_stay_whole_beside_what_was_not_run_and_what_has_no_rows(written):
+    part = pd.DataFrame({"m": [10, 40], "label": [3, 4], "error": [0.1, 1e-300]})
+    parts = [written("one/a.csv", part), written("none/a.csv", part[["m"]].iloc[:0])]
+    datasets = {"gone": "mnist", "none": "rings", "one": "rings", "out": "digits"}
+    file = written("all.csv", gather(parts, datasets, REASONS))
+    rows, reasons = read_outcomes(file, [])
+    assert reasons == {"gone": REASONS["mnist"], "out": REASONS["digits"]}
+    labels = {"experiment": ["one"] * 2, "dataset": ["rings"] * 2}
+    pd.testing.assert_frame_equal(rows, pd.DataFrame(labels).join(part))
+
+
+def test_parts_follow_the_settings_and_stay_in_order(written):
+    parts = [written(f"{name}/{n}.csv", pd.DataFrame({"n": [n]})) for name in "ab" for n in (1, 0)]
+    rows = gather(parts, {"b": "rings", "a": "rings"}, {})
+    assert list(rows.columns) == ["experiment", "dataset", "n"]
+    assert list(zip(rows["experiment"], rows["n"], strict=True)) == [
+        ("b", 1),
+        ("b", 0),
+        ("a", 1),
+        ("a", 0),
+    ]
+
+
+@pytest.mark.parametrize("files", [[], ["gone.csv"]])
+def test_nothing_run_has_the_columns_asked_for(written, files):
+    paths = [written(file, gather([], {"gone": "mnist"}, REASONS)) for file in files]
+    rows, reasons = read_outcomes(paths, ["experiment", "m"])
+    assert rows.empty
+    assert list(rows.columns) == ["experiment", "m"]
+    assert list(reasons) == ["gone"] * len(files)
+
+
+def test_rows_made_for_another_request_are_refused(written):
+    path = written("all.csv", pd.DataFrame({"m": [1]}), "another")
+    with pytest.raises(DataError, match="made with other settings or code"):
+        read_outcomes(path, [])
