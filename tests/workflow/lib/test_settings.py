@@ -42,7 +42,7 @@ OF_THE_RUN = [
     ("rcaa", {}, "rcaa: unknown key; did you mean 'rcca'?"),
     ("sed", 1, "sed: unknown key; did you mean 'seed'?"),
     ("zebra", 1, "zebra: unknown key; known here are run, seed, threads"),
-    ("components", 3, "components: unknown key; did you mean 'rcca.<name>.components'?"),
+    ("shards", 3, "shards: unknown key; did you mean 'rcca.<name>.shards'?"),
     ("rcca.digits.seed", 3, "rcca.digits.seed: unknown key; did you mean 'seed' at the top level?"),
     ("rpca.digits.shards", 2, "rpca.digits.shards: unknown key; did you mean 'rcca.<name>.shards'"),
     ("rpca.digits.components", 2, "unknown key; did you mean 'rpca.<name>.cca.components'?"),

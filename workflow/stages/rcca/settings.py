@@ -5,7 +5,8 @@ from itertools import pairwise
 from math import ceil
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from workflow.data.catalogue import Facts, facts_of
 from workflow.lib import models
@@ -237,13 +238,20 @@ class Rcca(Experiments[Experiment]):
         """Let each variant take over what it does not give itself."""
         if not isinstance(given, Mapping):
             return given
-        complete = {}
+        complete: dict[Any, Any] = {}
+        unknown: list[InitErrorDetails] = []
         for name, each in given.items():
             base = each.get("variant_of") if isinstance(each, Mapping) else None
-            if isinstance(base, str) and isinstance(given.get(base), Mapping):
+            if isinstance(base, str) and base not in given:
+                # Here, since without it keys that it would take over are missing too.
+                mistake = PydanticCustomError("variant", "is no other experiment")
+                unknown.append({"type": mistake, "loc": (name, "variant_of"), "input": base})
+            elif isinstance(base, str) and isinstance(given[base], Mapping):
                 inherited = {key: given[base][key] for key in INHERITED if key in given[base]}
                 each = {**inherited, **each}
             complete[name] = each
+        if unknown:
+            raise ValidationError.from_exception_data(cls.__name__, unknown)
         return complete
 
     def having(self, key: str) -> list[str]:
@@ -286,7 +294,7 @@ class Rcca(Experiments[Experiment]):
         """Yield what is wrong with each experiment, and with what it is a variant of."""
         yield from super().problems(known)
         for name, base in self.variants().items():
-            if base == name or base not in self.root or self[base].variant_of:
+            if base == name or self[base].variant_of:
                 yield f"{name}.variant_of: {base!r} is no other experiment that is not a variant"
 
 
