@@ -5,11 +5,11 @@ interval lies on the right side of the threshold, fails if the whole of it lies 
 and is open otherwise. The verdict on a claim follows from its rules and from nothing else.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -104,7 +104,12 @@ def read_claims(path: str | PathLike[str]) -> list[dict[str, Any]]:
     return claims
 
 
-def judge(claims: Sequence[Mapping[str, Any]], results: str | PathLike[str]) -> list[Judgement]:
+Reader = Callable[[Path], pd.DataFrame]
+
+
+def judge(
+    claims: Sequence[Mapping[str, Any]], results: str | PathLike[str], read: Reader = read_csv
+) -> list[Judgement]:
     """Decide every claim from the CSVs of a run.
 
     Parameters
@@ -113,11 +118,36 @@ def judge(claims: Sequence[Mapping[str, Any]], results: str | PathLike[str]) -> 
         Of `read_claims`.
     results : path
         Directory of the run.
+    read : callable
+        Reads a CSV; by default only what is just as its job wrote it.
     """
-    return [_judge(claim, Path(results)) for claim in claims]
+    run = Run(Path(results), read)
+    return [_judge(claim, run) for claim in claims]
 
 
-def _judge(claim: Mapping[str, Any], results: Path) -> Judgement:
+class Run(NamedTuple):
+    """Where the CSVs are, and how they are read."""
+
+    directory: Path
+    read: Reader
+
+    def rows(self, rule: Mapping[str, Any]) -> pd.DataFrame:
+        """Read a rule's CSV: the rows of the first of its experiments that was run."""
+        if not (self.directory / rule["csv"]).is_file():
+            return pd.DataFrame()
+        frame = self.read(self.directory / rule["csv"])
+        if "not_run" in frame:
+            frame = frame[frame["not_run"].isna()]
+        if "experiment" not in rule:
+            return frame
+        wanted = rule["experiment"]
+        for name in [wanted] if isinstance(wanted, str) else wanted:
+            if len(rows := frame[frame["experiment"] == name]):
+                return rows
+        return pd.DataFrame()
+
+
+def _judge(claim: Mapping[str, Any], results: Run) -> Judgement:
     findings: list[Finding] = []
     missing: list[str] = []
     for rule in claim["rules"]:
@@ -128,30 +158,14 @@ def _judge(claim: Mapping[str, Any], results: Path) -> Judgement:
     return Judgement(claim, findings, missing)
 
 
-def _findings(claim: str, rule: Mapping[str, Any], results: Path) -> Iterator[Finding]:
+def _findings(claim: str, rule: Mapping[str, Any], results: Run) -> Iterator[Finding]:
     """Apply a rule to its CSV, if the run has rows of it."""
-    frame = _rows(rule, results)
+    frame = results.rows(rule)
     rows = _select(frame, rule.get("where", {})) if len(frame) else frame
     for name, group in _groups(rows, rule.get("each", [])) if len(rows) else ():
         sample = _sample(group, frame, rule, results)
         if len(sample):
             yield _finding(claim, rule, rule["csv"], name, group, sample)
-
-
-def _rows(rule: Mapping[str, Any], results: Path) -> pd.DataFrame:
-    """Read a rule's CSV: the rows of the first of its experiments that was run."""
-    if not (results / rule["csv"]).is_file():
-        return pd.DataFrame()
-    frame = read_csv(results / rule["csv"])
-    if "not_run" in frame:
-        frame = frame[frame["not_run"].isna()]
-    if "experiment" not in rule:
-        return frame
-    wanted = rule["experiment"]
-    for name in [wanted] if isinstance(wanted, str) else wanted:
-        if len(rows := frame[frame["experiment"] == name]):
-            return rows
-    return pd.DataFrame()
 
 
 def _select(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
@@ -180,7 +194,7 @@ def _spelled(value: Any) -> str:
 
 
 def _sample(
-    group: pd.DataFrame, frame: pd.DataFrame, rule: Mapping[str, Any], results: Path
+    group: pd.DataFrame, frame: pd.DataFrame, rule: Mapping[str, Any], results: Run
 ) -> pd.DataFrame:
     """Return the values, with bounds if the CSV has them; paired with others if asked for."""
     columns = {"value": rule["value"], "low": rule.get("low"), "high": rule.get("high")}
@@ -204,7 +218,7 @@ def _two_sided(rule: Mapping[str, Any]) -> float:
 
 
 def _paired(
-    group: pd.DataFrame, frame: pd.DataFrame, rule: Mapping[str, Any], relation: str, results: Path
+    group: pd.DataFrame, frame: pd.DataFrame, rule: Mapping[str, Any], relation: str, results: Run
 ) -> pd.DataFrame:
     """Differences from, or ratios to, another column of the rows, or other rows by repeat."""
     other = rule[relation]
@@ -223,11 +237,11 @@ def _others(
     rule: Mapping[str, Any],
     other: Mapping[str, Any],
     column: str,
-    results: Path,
+    results: Run,
 ) -> "pd.Series[float]":
     """Return the other side of each row: that of the same repeat, else the mean of all."""
     if "csv" in other:
-        frame = _rows(other, results)
+        frame = results.rows(other)
         if not len(frame):
             frame = pd.DataFrame(columns=[column])
     # First: the least m there is must be that of the same map, not of linear CCA.

@@ -17,7 +17,7 @@ from workflow.lib.provenance import (
 
 # One CSV per stage and kind, tables, and the report; pictures in CSVs are other people's data.
 PUBLISHED = ("*/*.csv", "tables/*.md", "tables/*.tex", "report.html")
-FIGURES = ("rcca", "lupi_methods", "bounds", "autoencoder")
+FIGURES = ("rcca", "rcca_minutes", "bounds", "autoencoder")
 # In the README: a table of results/published between two comments, the first of which names it.
 _SHOWN = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
 
