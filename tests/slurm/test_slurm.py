@@ -36,7 +36,7 @@ def assert_fit_is_that_of(reference, project):
 
 def test_job_over_its_memory_is_killed_and_tried_again_with_more(prepared):
     target = f"{prepared.FIT}.shard-0.npz"
-    with prepared.edited("workflow/plan/resources.py", "PROCESSES_MB = 700", "PROCESSES_MB = 250"):
+    with prepared.edited("workflow/lib/resources.py", "PROCESSES_MB = 700", "PROCESSES_MB = 250"):
         code, screen = ended(prepared.submit(target))
     assert code == 0, screen
     assert prepared.shards() == [0]
@@ -118,5 +118,5 @@ def test_whole_run_gives_the_numbers_of_a_local_one(project, reference):
     submitted = re.findall(r"rule_(\w+)/\S*?\d+\.log", screen)
     assert submitted.count("rcca_shard") == SHARDS + 2
     # The small ones went together.
-    assert not {"summary", "rcca_table", "rcca_gather", "data_table"} & set(submitted)
+    assert not {"summary", "rcca_report", "gather", "data_table"} & set(submitted)
     assert len(re.findall(r"slurm_logs/group_\w+", screen)) == 1, screen

@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import rnca
+from workflow.lib.code_version import closure
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -118,14 +119,23 @@ def conda_name(requirement: Requirement) -> str:
 PYTHON = f"python{PROJECT['project']['requires-python']}"
 
 
+def conda_environment(path: str) -> set[str]:
+    """Return the packages of an environment file, those under pip included, but for this project."""
+    *packages, pip = conda_packages(path)
+    under_pip = pip["pip"] if isinstance(pip, dict) else [pip]
+    return {*packages, *under_pip} - {"pip", "-e ."}
+
+
 def test_conda_environment_holds_the_direct_dependencies():
-    *packages, pip = conda_packages("environment.yml")
-    assert set(packages) == {PYTHON, "pip"} | set(map(conda_name, direct("workflow", "slurm")))
-    assert pip == {"pip": ["-e ."]}
+    expected = {PYTHON} | set(map(conda_name, direct("workflow", "slurm")))
+    assert conda_environment("environment.yml") == expected
+    assert "-e ." in conda_packages("environment.yml")[-1]["pip"]
 
 
-def test_conda_environment_of_the_jobs_holds_what_their_scripts_import():
-    files = [*(ROOT / "src").rglob("*.py"), *(ROOT / "workflow" / "scripts").glob("*.py")]
+def test_conda_environment_of_the_jobs_holds_what_they_import():
+    """Jobs run under Snakemake's own Python or in this environment; both find the project."""
+    scripts = [ROOT / "workflow" / script for script in job_modules()]
+    files = {file for script in scripts for file in closure(script)}
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
     imported = set(re.findall(r"^\s*(?:import|from) (\w+)", text, flags=re.MULTILINE))
     names = {
@@ -137,4 +147,11 @@ def test_conda_environment_of_the_jobs_holds_what_their_scripts_import():
     expected = {conda_name(r) for r in direct("workflow", "slurm") if r.name in names}
     assert "rdata>=1.0" in expected
     assert not any("snakemake" in package for package in expected)
-    assert set(conda_packages("workflow/envs/rnca.yaml")) == {PYTHON} | expected
+    assert conda_environment("workflow/envs/rnca.yaml") == {PYTHON} | expected
+
+
+def job_modules() -> set[str]:
+    rules = "\n".join(file.read_text("utf-8") for file in (ROOT / "workflow").rglob("*.smk"))
+    found = set(re.findall(r'asks\(\s*"(.+?\.py)"', rules))
+    assert "stages/rcca/fit.py" in found
+    return found

@@ -1,5 +1,7 @@
 """What the report says of runs that are, and are not, about the paper."""
 
+import pandas as pd
+
 from workflow.lib.claims import judge
 from workflow.lib.page import Section, write_page
 
@@ -28,6 +30,6 @@ def test_report_of_the_paper_opens_with_its_claims(tmp_path):
     rule = {"about": "it", "csv": "a.csv", "value": "v", "at_least": 0}
     (tmp_path / "a.csv").write_text("dataset,v\ndigits,1\n", encoding="utf-8")
     claim = {"id": "c", "claim": "C", "place": "P", "published": "X", "rules": [rule]}
-    text = written(tmp_path / "report.html", judge([claim], tmp_path), ["digits"])
+    text = written(tmp_path / "report.html", judge([claim], tmp_path, pd.read_csv), ["digits"])
     for present in ("#claims", "#summary", "computed again", "stand in for the paper's (digits)"):
         assert present in text
