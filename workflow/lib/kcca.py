@@ -334,42 +334,44 @@ def _leading(
         RyV for eigenvectors V with VᵀRyV = I.
     """
     n, width = block.shape
-    most = min(n, width * _MOST_STEPS)
+    most = min(n, width * (_MOST_STEPS + 1))
     Q, W = (np.empty((n, most), order="F") for _ in range(2))  # the basis, and RyQ
-    gram, ritz, images = (np.zeros((most, most)) for _ in range(3))  # QᵀRyQ, WᵀRxW, QᵀRxW
-    theta = np.ones(1)
+    gram, ritz, images = (np.zeros((most, most)) for _ in range(3))  # QᵀW, WᵀRxW, QᵀRxW
     block = factors.shrink(0, block)
     size, last = 0, slice(0, 0)
     with tqdm(desc="canonical variables", unit="step", disable=not progress) as bar:
         while True:
             fresh = _new_directions(Q[:, :size], block)
             full = size + fresh.shape[1]
+            new = slice(size, full)
+            Q[:, new], W[:, new] = fresh, factors.shrink(1, fresh)
+            gram[:full, new] = Q[:, :full].T @ W[:, new]
+            gram[new, :full] = gram[:full, new].T
+            theta = np.empty(0)
             if size:
-                # RxW = Q·images now holds for all columns of W, with the fresh ones in Q.
-                images[size:full, last] = fresh.T @ block
+                # With the new directions in Q, RxW = Q·images for the W there was.
+                images[new, last] = fresh.T @ block
                 theta, Y = _ritz_pairs(ritz[:size, :size], gram[:size, :size], k)
+            if len(theta) == k:
                 residual = images[:full, :size] @ Y
                 residual[:size] -= Y * theta
-                worst = (np.linalg.norm(residual, axis=0) / np.sqrt(theta[0] * theta)).max()
+                squares = np.einsum("ij,ij->j", residual, gram[:full, :full] @ residual)
+                worst = np.sqrt((np.abs(squares) / (theta[0] * theta)).max())
                 bar.set_postfix(residual=f"{worst:.0e}")
-                if len(theta) == k and worst <= _TOLERANCE:
+                if worst <= _TOLERANCE:
                     return theta, W[:, :size] @ Y
             if full == size:
                 raise ValueError(
                     f"n_components={k}: only {len(theta)} canonical variables have a correlation "
                     "above rounding. Ask for fewer, or lower reg."
                 )
-            if full > most:
+            if size >= width * _MOST_STEPS:
                 raise ValueError(
                     f"reg={factors.regs}: the largest correlations, {np.sqrt(theta[0]):.6f} down "
                     f"to {np.sqrt(theta[-1]):.6f}, are too near to each other to be told apart. "
                     "Raise reg."
                 )
-            last, size = slice(size, full), full
-            Q[:, last] = fresh
-            W[:, last] = factors.shrink(1, fresh)
-            gram[:size, last] = Q[:, :size].T @ W[:, last]
-            gram[last, :size] = gram[:size, last].T
+            last, size = new, full
             block = factors.shrink(0, W[:, last])
             images[:size, last] = Q[:, :size].T @ block
             ritz[:size, last] = W[:, :size].T @ block

@@ -31,13 +31,10 @@ class TwoViews(TransformerMixin, BaseEstimator):
 
     def _fitted_views(self, X: Any, y: Any) -> list[View]:
         """Check the views of a fit and remember their columns."""
-        if y is None:
-            raise ValueError(
-                f"y=None: {type(self).__name__} requires y to be passed, the second view."
-            )
-        views = [View(X, "X"), View(as_table(y), "y")]
+        view = View(X, "X")
+        validate_data(self, X, y, skip_check_array=True)
+        views = [view, View(as_table(y), "y")]
         check_pair(*views)
-        validate_data(self, X, skip_check_array=True, y=y)
         self.n_features_in_y_ = views[1].shape[1]
         self.feature_names_in_y_ = column_names(y)
         return views
@@ -82,7 +79,8 @@ class TwoViews(TransformerMixin, BaseEstimator):
 
 def as_table(y: Any) -> Any:
     """Return a one-dimensional view as a table of one column, any other as it is."""
-    return np.reshape(y, (-1, 1)) if len(np.shape(y)) == 1 else y
+    table = y if hasattr(y, "shape") else np.asarray(y)
+    return np.asarray(y).reshape(-1, 1) if len(table.shape) == 1 else y
 
 
 def column_names(data: Any) -> npt.NDArray[np.object_] | None:
