@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 from scipy.linalg import lapack
+from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
 from rnca._core.mapping import check_count, pair
@@ -19,7 +20,7 @@ from rnca._core.rows import View, check_at_least_two_rows, grid
 from rnca._core.seeding import seeds
 from rnca.cca import paired_correlations
 from rnca.features import NystroemFeatures
-from workflow.lib.two_views import TwoViews, as_table
+from workflow.lib.two_views import TwoViews
 
 Matrix = npt.NDArray[np.float64]
 
@@ -118,33 +119,30 @@ class KCCA(TwoViews):
         self._check(len(views[0]))
         seed_x, seed_y, seed_start = seeds(self.random_state, 3)
         # Kernel values at all training rows: Nyström features without an approximation.
-        self.maps_ = [
+        maps = [
             NystroemFeatures(
-                landmarks=data, gamma=width, random_state=seed, dtype="float64"
+                landmarks=view.data, gamma=width, random_state=seed, dtype="float64"
             ).fit_view(view)
-            for data, view, width, seed in zip(
-                (X, as_table(y)), views, pair(self.gamma, "gamma"), (seed_x, seed_y), strict=True
+            for view, width, seed in zip(
+                views, pair(self.gamma, "gamma"), (seed_x, seed_y), strict=True
             )
         ]
-        factors = _Factors(self.maps_, views, pair(self.reg, "reg"), self.verbose)
+        factors = _Factors(maps, views, pair(self.reg, "reg"), self.verbose)
         start = np.random.default_rng(seed_start).standard_normal((len(views[0]), _WIDTH))
         squares, Z = _leading(factors, start, self.n_components, self.verbose)
-        self.correlations_ = np.sqrt(squares)
+        correlations = np.sqrt(squares)
         # The variables' values f = Rx g/ρ and g = Ry f/ρ on the training rows are the kernels times
         # α = (Kx + γx)⁻¹ g/ρ and β = (Ky + γy)⁻¹ f/ρ; here g = Z.
         root = np.sqrt(len(start) - 1)
-        f = factors.shrink(0, Z) / self.correlations_
-        self.coefficients_ = [
-            root * factors.solve(0, Z) / self.correlations_,
-            root * factors.solve(1, f) / self.correlations_,
-        ]
-        self.shifts_ = [
-            mean @ coefficients
-            for mean, coefficients in zip(factors.means, self.coefficients_, strict=True)
-        ]
+        f = factors.shrink(0, Z) / correlations
+        coefficients = [root * factors.solve(i, g) / correlations for i, g in enumerate((Z, f))]
+        shifts = [mean @ weights for mean, weights in zip(factors.means, coefficients, strict=True)]
         del factors
-        self.training_correlations_ = self.component_correlations(X, y)
-        self._check_training(_correlations(f, Z))
+        variables = map(_variables, views, maps, coefficients, shifts)
+        training = _correlations(*variables)
+        self._check_training(training, _correlations(f, Z))
+        self.correlations_, self.training_correlations_ = correlations, training
+        self.maps_, self.coefficients_, self.shifts_ = maps, coefficients, shifts
         return self
 
     def transform(self, X: Any, y: Any = None) -> Any:
@@ -160,11 +158,7 @@ class KCCA(TwoViews):
         ndarray of shape (rows, n_components), or a pair of them if both views are given
             Their means over the training rows are 0.
         """
-        parts = [
-            self._variables(view, index)
-            for index, view in enumerate(self._checked_views(X, y))
-            if view is not None
-        ]
+        parts = self._parts(X, y)
         return parts[0] if len(parts) == 1 else tuple(parts)
 
     def component_correlations(self, X: Any, y: Any) -> npt.NDArray[np.float64]:
@@ -174,30 +168,24 @@ class KCCA(TwoViews):
         -------
         ndarray of shape (n_components,)
         """
-        x_variables, y_variables = (
-            self._variables(view, index)
-            for index, view in enumerate(self._checked_views(X, y))
-            if view is not None
-        )
-        return _correlations(x_variables, y_variables)
+        return _correlations(*self._parts(X, y))
 
     def score(self, X: Any, y: Any) -> float:
         """Sum over components of the absolute correlation on the given rows."""
         return float(np.abs(self.component_correlations(X, y)).sum())
 
-    def _variables(self, view: View, index: int) -> Matrix:
-        kernel = self.maps_[index]
-        values = np.empty((_BLOCK, kernel.n_features_out))
-        parts = []
-        for low, high in grid(0, len(view), _BLOCK):
-            rows = values[: high - low]
-            kernel.features(view.read(low, high), rows)
-            parts.append(rows @ self.coefficients_[index] - self.shifts_[index])
-        return np.concatenate(parts)
+    def _parts(self, X: Any, y: Any) -> list[Matrix]:
+        check_is_fitted(self, "coefficients_")
+        fitted = zip(self.maps_, self.coefficients_, self.shifts_, strict=True)
+        return [
+            _variables(view, *functions)
+            for view, functions in zip(self._checked_views(X, y), fitted, strict=True)
+            if view is not None
+        ]
 
-    def _check_training(self, solved: Matrix) -> None:
+    def _check_training(self, found: Matrix, solved: Matrix) -> None:
         """Compare the correlations of the fitted functions with those of the solution."""
-        error = np.abs(self.training_correlations_ - solved).max()
+        error = np.abs(found - solved).max()
         if not error <= _LARGEST_ERROR:
             raise FloatingPointError(
                 f"reg={self.reg!r}: on the training rows the canonical variables correlate "
@@ -226,6 +214,17 @@ class KCCA(TwoViews):
                     f"solution by more than {_LARGEST_ERROR:g} where reg is below {least:.1e}. "
                     "Raise reg."
                 )
+
+
+def _variables(view: View, kernel: NystroemFeatures, weights: Matrix, shift: Matrix) -> Matrix:
+    """Kernel values of the rows times weights, less a shift."""
+    values = np.empty((_BLOCK, kernel.n_features_out))
+    parts = []
+    for low, high in grid(0, len(view), _BLOCK):
+        rows = values[: high - low]
+        kernel.features(view.read(low, high), rows)
+        parts.append(rows @ weights - shift)
+    return np.concatenate(parts)
 
 
 def _correlations(x_variables: Matrix, y_variables: Matrix) -> Matrix:
@@ -318,9 +317,7 @@ def _lower(size: int) -> npt.NDArray[np.bool_]:
     return np.tri(size, dtype=bool)
 
 
-def _leading(
-    factors: _Factors, block: Matrix, k: int, progress: bool
-) -> tuple[Matrix, Matrix]:
+def _leading(factors: _Factors, block: Matrix, k: int, progress: bool) -> tuple[Matrix, Matrix]:
     """Leading eigenpairs of RxRy, which is self-adjoint in the inner product uᵀRy v.
 
     Rayleigh-Ritz in that inner product on a block Krylov space, whose basis is orthonormal in the

@@ -7,12 +7,13 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
-from sklearn.preprocessing import StandardScaler
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import oracles
 from rnca import RCCA, NystroemFeatures
+from workflow.lib import kcca
 from workflow.lib.exact import kernel_cca
 from workflow.lib.kcca import KCCA, kcca_bytes
 
@@ -61,12 +62,14 @@ def test_regularisers_lost_in_rounding_are_refused(halves):
 
 def test_functions_that_contradict_the_solution_are_refused(halves, monkeypatch):
     X, Y = (half[:200] for half in halves)
-    original = KCCA._variables
-    monkeypatch.setattr(
-        KCCA, "_variables", lambda *given: original(*given) + 1e-2 * np.arange(200)[:, None]
-    )
+    model = KCCA(3, reg=1.0, random_state=0).fit(X[:100], Y[:100])
+    before, original = model.score(X, Y), kcca._variables
+    drift = 1e-2 * np.arange(200)[:, None]
+    monkeypatch.setattr(kcca, "_variables", lambda *given: original(*given) + drift)
     with pytest.raises(FloatingPointError, match=r"reg=1\.0: on the training rows .* Raise reg"):
-        KCCA(3, reg=1.0, random_state=0).fit(X, Y)
+        model.fit(X, Y)
+    monkeypatch.undo()
+    assert model.score(X, Y) == before  # the model there was remains
 
 
 def test_new_rows_are_projected_as_by_rcca_on_all_landmarks(halves):
