@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import scipy.linalg
 from scipy.special import log_softmax, softmax
 from sklearn.base import (
     BaseEstimator,
@@ -26,8 +27,13 @@ from rnca.cca import RCCA
 
 Matrix = npt.NDArray[np.float64]
 
-# Share of a canonical variable's variance within classes that rounding may leave of none.
+# Within-class variance below this fraction counts as zero.
 _NO_SPREAD = 1e-9
+# Regularisers to choose from, as fractions of the features' largest variance along a direction.
+_FRACTIONS = np.logspace(-12, 1, 53)
+# Weight of the degrees of freedom in cross-validation. With 1 too small a regulariser is chosen now
+# and then (Kim and Gu 2004).
+_CAUTION = 1.4
 
 
 class RLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator):
@@ -49,9 +55,10 @@ instance, default="fourier"
         Number of random features m; ignored by linear features.
     gamma : float or "median", default="median"
         Kernel width of exp(-gamma ‖x − y‖²).
-    reg : float, default=1e-8
+    reg : float or "auto", default="auto"
         Added to the diagonal of the covariance of the unscaled features, within classes and in
-        total. With few rows for each feature larger values classify better.
+        total. "auto" minimises the generalised cross-validation error of ridge regression from
+        features to class indicators, which takes one eigendecomposition and no other pass.
     random_state : int, numpy Generator, numpy RandomState or None
     chunk_size : int, default=2048
         Rows read, mapped and accumulated at a time.
@@ -70,6 +77,8 @@ instance, default="fourier"
         Class means in the space of all r = min(c − 1, m) discriminants.
     scalings_ : ndarray of shape (r,)
         From canonical variables to discriminants.
+    reg_ : float
+        The regulariser given or chosen.
     rcca_ : RCCA
         The fit of data and class indicators.
 
@@ -78,9 +87,7 @@ instance, default="fourier"
     >>> from sklearn.datasets import make_circles
     >>> from rnca import RLDA
     >>> X, ring = make_circles(400, factor=0.5, noise=0.05, random_state=0)
-    >>> RLDA(n_features=50, reg=1e-4, random_state=0).fit(X[:200], ring[:200]).score(
-    ...     X[200:], ring[200:]
-    ... )
+    >>> RLDA(random_state=0).fit(X[:200], ring[:200]).score(X[200:], ring[200:])
     1.0
     """
 
@@ -91,7 +98,7 @@ instance, default="fourier"
         feature_map: Any = "fourier",
         n_features: int = 1000,
         gamma: float | str = "median",
-        reg: float = 1e-8,
+        reg: float | str = "auto",
         random_state: Any = None,
         chunk_size: int = 2048,
         dtype: Any = "float32",
@@ -122,12 +129,14 @@ instance, default="fourier"
         """
         view = View(X)
         validate_data(self, X, y, skip_check_array=True)
-        indicators = self._set_classes(y, len(view))
-        self.rcca_ = self._unfitted_rcca().draw(X, indicators)
-        most = min(len(self.classes_) - 1, self.rcca_.map_x_.n_features_out)
-        self.rcca_.set_params(n_components=most)
-        self.rcca_.solve(self.rcca_.accumulate(X, indicators))
-        self._set_solution(self.rcca_.moments_)
+        classes, codes = self._classes(y, len(view))
+        indicators = Indicators(codes, len(classes))
+        rcca = self._unfitted_rcca().draw(X, indicators)
+        rcca.set_params(n_components=min(len(classes) - 1, rcca.map_x_.n_features_out))
+        moments = rcca.accumulate(X, indicators)
+        if self.reg == "auto":
+            rcca.set_params(reg=(_cross_validated_reg(moments), 0.0))
+        self._set_solution(rcca.solve(moments), moments, classes, np.bincount(codes) / len(view))
         return self
 
     def path(self, sizes: Sequence[int], regs: Sequence[float] | None = None) -> list["RLDA"]:
@@ -138,7 +147,7 @@ instance, default="fourier"
         sizes : sequence of int
             Each at most the fitted number of features, and at least c − 1.
         regs : sequence of float, optional
-            Defaults to the fitted ``reg``. Each costs one factorisation.
+            Defaults to ``reg_``. Each costs one factorisation.
 
         Returns
         -------
@@ -153,15 +162,14 @@ instance, default="fourier"
         """Yield the models of `path` one by one."""
         check_is_fitted(self, "rcca_")
         pairs = [(m, len(self.classes_) - 1) for m in sizes]
-        asked = [self.reg] if regs is None else regs
+        asked = [self.reg_] if regs is None else regs
         for rcca in self.rcca_.iterate_path(pairs, [(reg, 0.0) for reg in asked]):
             own = {"reg": rcca.reg[0], "n_features": rcca.n_features[0]}
             model = RLDA(**{**self.get_params(deep=False), **own})
-            for name in ("n_features_in_", "feature_names_in_", "classes_", "priors_"):
+            for name in ("n_features_in_", "feature_names_in_"):
                 if hasattr(self, name):
                     setattr(model, name, getattr(self, name))
-            model.rcca_ = rcca
-            model._set_solution(self.rcca_.moments_)
+            model._set_solution(rcca, self.rcca_.moments_, self.classes_, self.priors_)
             yield model
 
     def transform(self, X: Any) -> FloatArray:
@@ -216,16 +224,17 @@ instance, default="fourier"
         logarithms: FloatArray = log_softmax(self._class_scores(X), axis=1)
         return logarithms
 
-    def _set_classes(self, y: Any, n: int) -> "Indicators":
+    def _classes(self, y: Any, n: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+        """Return the classes, and the class of each row as an index into them."""
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
-        self.classes_, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
-        c = len(self.classes_)
+        classes, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+        c = len(classes)
         if len(codes) != n:
             raise ValueError(f"y has {len(codes)} labels but X has {n} rows: give one for each.")
         if c < 2:
             raise ValueError(
-                f"y has the one class {self.classes_[0]!r}: discriminants need at least 2 classes."
+                f"y has the one class {classes[0]!r}: discriminants need at least 2 classes."
             )
         if n <= c:
             raise ValueError(
@@ -239,16 +248,17 @@ instance, default="fourier"
                     f"n_components={self.n_components}: {c} classes have at most {c - 1} "
                     "discriminants."
                 )
-        self.priors_ = np.bincount(codes) / n
-        return Indicators(codes, c)
+        return classes, codes
 
     def _unfitted_rcca(self) -> RCCA:
+        if isinstance(self.reg, str) and self.reg != "auto":
+            raise ValueError(f'reg={self.reg!r}: give "auto" or a finite number >= 0.')
         return RCCA(
             1,
             feature_map=(self.feature_map, "linear"),
             n_features=(self.n_features, 1),
             gamma=(self.gamma, "median"),
-            reg=(self.reg, 0.0),
+            reg=(0.0 if self.reg == "auto" else self.reg, 0.0),
             random_state=self.random_state,
             chunk_size=self.chunk_size,
             dtype=self.dtype,
@@ -256,17 +266,17 @@ instance, default="fourier"
             verbose=self.verbose,
         )
 
-    def _set_solution(self, moments: Moments) -> None:
-        n = moments.n
-        F, correlations = self.rcca_.F_, self.rcca_.correlations_
-        within = np.maximum(1.0 - correlations**2, _NO_SPREAD)
+    def _set_solution(self, rcca: RCCA, moments: Moments, classes: Any, priors: Matrix) -> None:
+        n, F = moments.n, rcca.F_
+        within = np.maximum(1.0 - rcca.correlations_**2, _NO_SPREAD)
         # Moments divide by n − 1; LDA's covariance within classes, of largest likelihood, by n.
-        self.scalings_ = np.sqrt(n / (n - 1) / within)
+        scalings = np.sqrt(n / (n - 1) / within)
         # Cov(z, 1{y = j}) = p_j (mean of class j − mean): no pass for the means.
-        shares = self.priors_[:-1]
-        offsets = moments.covariance("xy", len(F)).T * (n - 1) / n / shares[:, None]
-        last = -(shares @ offsets) / self.priors_[-1]
-        self.centroids_ = np.vstack([offsets, last]) @ F * self.scalings_
+        offsets = moments.covariance("xy", len(F)).T * (n - 1) / n / priors[:-1, None]
+        last = -(priors[:-1] @ offsets) / priors[-1]
+        self.centroids_ = np.vstack([offsets, last]) @ F * scalings
+        self.rcca_, self.reg_, self.scalings_ = rcca, float(rcca.reg[0]), scalings
+        self.classes_, self.priors_ = classes, priors
 
     def _discriminants(self, X: Any) -> FloatArray:
         check_is_fitted(self, "centroids_")
@@ -287,6 +297,23 @@ instance, default="fourier"
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _cross_validated_reg(moments: Moments) -> float:
+    """Regulariser of least generalised cross-validation error, of features on class indicators."""
+    values, vectors = scipy.linalg.eigh(moments.covariance("xx"), overwrite_a=True)
+    values = np.maximum(values, 0.0)[:, None]
+    cross, targets = vectors.T @ moments.covariance("xy"), moments.covariance("yy")
+    # The last class's indicator is 1 less the others: its covariances are minus their sums.
+    explained = (cross**2).sum(axis=1, keepdims=True) + cross.sum(axis=1, keepdims=True) ** 2
+    total = targets.trace() + targets.sum()
+    regs = (values[-1] or 1.0) * _FRACTIONS
+    shrunk = values + regs
+    residual = total - (explained * (shrunk + regs) / shrunk**2).sum(axis=0)
+    left = 1.0 - _CAUTION * (1.0 + (values / shrunk).sum(axis=0)) / moments.n
+    error = np.divide(residual, left**2, out=np.full(len(regs), np.inf), where=left > 0)
+    error[-1] = min(error[-1], np.finfo(np.float64).max)  # the last resort of very few rows
+    return float(regs[np.argmin(error)])
 
 
 class Indicators:

@@ -28,7 +28,7 @@ class RPCA(CertifiedFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         Number of principal components.
     feature_map : {"fourier", "nystroem", "linear", "orthogonal", "fastfood", "qmc"} or FeatureMap \
 instance, default="fourier"
-        To approximate kernel PCA with landmarks, give ``NystroemFeatures(…, whiten=True)``.
+        "nystroem" is whitened here, since dot products of features must approximate the kernel.
     n_features : int, default=1000
         Number of random features m; ignored by linear features.
     gamma : float or "median", default="median"
@@ -217,6 +217,10 @@ instance, default="fourier"
         smallest = max(float(self.explained_variance_[-1]), np.finfo(np.float64).tiny)
         self.accumulation_error_ = moments.error_norm(m) / smallest
         self.mean_, self.n_samples_ = moments.mean("x")[:m], n
+
+    def _unfitted_map(self, kind: Any, count: Any, gamma: Any, seed: int) -> FeatureMap:
+        unfitted = super()._unfitted_map(kind, count, gamma, seed)
+        return unfitted.set_params(whiten=True) if kind == "nystroem" else unfitted
 
     def _float32_error(self, exact_times: Callable[[Matrix], Matrix]) -> float:
         # An eigenvalue moves by no more than the error's norm, of which the sketch suffices here.

@@ -1,5 +1,8 @@
 """Randomized spectral clustering against exact spectral clustering, and against n × n matrices."""
 
+import warnings
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -11,6 +14,9 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 import oracles
 from rnca import NystroemFeatures, RSpectralClustering, median_gamma
 from workflow.lib.exact import spectral_clustering
+
+# Many tests ask for more clusters than there are, or cluster digits, which have no eigengap.
+pytestmark = pytest.mark.filterwarnings("ignore:n_clusters=.* no clear gap:UserWarning")
 
 RINGS = make_circles(400, factor=0.3, noise=0.05, random_state=0)
 MOONS = make_moons(400, noise=0.05, random_state=0)
@@ -35,6 +41,49 @@ def test_shapes_that_defeat_k_means_are_told_apart(data):
     X, shape = data
     assert normalized_mutual_info_score(shape, KMeans(2, random_state=0).fit_predict(X)) < 0.3
     assert adjusted_rand_score(shape, clustering().fit_predict(X)) == 1
+
+
+@pytest.mark.parametrize("rows", [200, 5000])
+@pytest.mark.parametrize(
+    "draw",
+    [partial(make_moons, noise=0.05), partial(make_circles, factor=0.3, noise=0.05)],
+    ids=["moons", "rings"],
+)
+def test_defaults_tell_moons_and_rings_apart(draw, rows):
+    X, shape = draw(rows, random_state=1)
+    for scale in (1e-3, 1e3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = RSpectralClustering(2, random_state=0).fit(scale * X)
+        assert adjusted_rand_score(shape, model.labels_) == 1
+
+
+@pytest.mark.parametrize(("k", "is_clear"), [(2, True), (3, False), (1, True)])
+def test_missing_eigengap_is_told(k, is_clear):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = RSpectralClustering(k, random_state=0).fit(MOONS[0])
+    assert (model.eigengap_ > 0.9) == is_clear
+    told = [str(each.message) for each in caught]
+    assert len(told) == (not is_clear)
+    assert all("n_clusters=3: there is no clear gap" in each for each in told)
+
+
+def test_eigengap_is_relative_to_the_next_eigenvalue():
+    values = RSpectralClustering(4, random_state=0).fit(MOONS[0]).eigenvalues_
+    found = RSpectralClustering(3, random_state=0).fit(MOONS[0]).eigengap_
+    assert found == pytest.approx((values[2] - values[3]) / (values[0] - values[3]), rel=1e-6)
+
+
+def test_local_width_is_that_of_neighbours():
+    X = np.arange(100.0)[:, None]
+    model = RSpectralClustering(2, random_state=0).fit(X)
+    # Of 100 points on a line, all but the outer ones have their fifth neighbour at distance 3.
+    assert model.map_.inner.gamma_ == 1 / 18
+    assert RSpectralClustering(2, n_features=20).fit(X).map_.inner.gamma_ < 1 / 18
+    # Of repeated rows no neighbour is apart: the median heuristic has to do.
+    repeated = np.repeat([[0.0], [3.0]], 50, axis=0)
+    assert RSpectralClustering(2).fit(repeated).map_.inner.gamma_ == pytest.approx(1 / 9)
 
 
 @pytest.mark.parametrize("data", [RINGS, MOONS], ids=["rings", "moons"])

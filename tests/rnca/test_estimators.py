@@ -55,6 +55,7 @@ from rnca.features import JointFeatures
         RandomizedAutoencoder(1, feature_map="linear", reg=1e-6, dtype="float64"),
     ]
 )
+@pytest.mark.filterwarnings("ignore:n_clusters=.* no clear gap:UserWarning")  # blobs of the checks
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -291,6 +291,26 @@ def test_whitening_is_computed_in_float64(rows):
     assert_allclose(single, double, rtol=1e-6, atol=1e-12)
 
 
+@pytest.mark.parametrize("whiten", [False, True])
+def test_float32_kernels_do_not_cancel_far_from_the_mean(whiten):
+    noise = np.random.default_rng(0).normal(size=(600, 2))
+    X = noise + 1e4 * np.repeat([[-1.0], [1.0]], 300, axis=0)
+    double, single = (
+        NystroemFeatures(100, gamma=1.0, whiten=whiten, random_state=0, dtype=dtype)
+        .fit(X)
+        .transform(X)
+        for dtype in ("float64", "float32")
+    )
+    assert single.dtype == np.float32
+    assert_allclose(single, double, rtol=1e-6, atol=1e-7)
+    if not whiten:
+        landmarks = X[np.random.default_rng(0).permutation(600)[:100]]
+        own = NystroemFeatures(landmarks=landmarks, gamma=1.0).fit(X)
+        squared = ((X[:, None] - landmarks) ** 2).sum(axis=-1)
+        # Coordinates of 1e4 leave squared distances an error of 1e8 times eps.
+        assert_allclose(own.transform(X), np.exp(-squared), atol=1e-6)
+
+
 @pytest.mark.parametrize("n_distinct", [3, 40])
 def test_whitening_survives_repeated_landmarks(n_distinct):
     X = np.random.default_rng(0).normal(size=(n_distinct, 2))

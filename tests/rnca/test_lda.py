@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits, load_iris, load_wine, make_circles
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, ShuffleSplit, cross_val_score
 
 import oracles
 from rnca import RLDA
@@ -111,6 +111,37 @@ def test_path_equals_separate_fits(kind):
     assert model.path([20])[0].reg == 1e-3
 
 
+def test_reg_is_chosen_by_cross_validation():
+    X, y = load_digits(return_X_y=True)
+    scores = cross_val_score(
+        RLDA(random_state=0), X, y, cv=ShuffleSplit(2, test_size=0.4, random_state=0)
+    )
+    assert scores.mean() >= 0.98  # 0.87 at reg = 1e-8
+
+
+def test_chosen_reg_minimises_the_stated_error():
+    X, y = WINE
+    model = RLDA(n_features=40, random_state=0, dtype="float64").fit(X, y)
+    z = oracles.fourier(model.rcca_.map_x_, X)
+    z -= z.mean(axis=0)
+    targets = np.eye(3)[y] - np.bincount(y) / len(y)
+
+    def error(reg):
+        ridge = np.linalg.solve(z.T @ z / (len(y) - 1) + reg * np.eye(40), z.T / (len(y) - 1))
+        rest = targets - z @ (ridge @ targets)
+        return np.sum(rest**2) / (1 - 1.4 * (1 + np.trace(z @ ridge)) / len(y)) ** 2
+
+    assert error(model.reg_) == min(error(model.reg_ * 10 ** (i / 4)) for i in range(-12, 13))
+    assert model.path([40])[0].reg == model.reg_
+    assert RLDA(n_features=40, reg=0.5).fit(X, y).reg_ == 0.5
+
+
+@pytest.mark.parametrize("rows", [3, 5])
+def test_a_few_rows_will_do(rows):
+    X, y = IRIS[0][49 : 49 + rows], IRIS[1][49 : 49 + rows]
+    assert_array_equal(RLDA(random_state=0).fit(X, y).predict(X), y)
+
+
 def test_labels_may_be_text():
     X, y = IRIS
     names = np.array(["setosa", "versicolor", "virginica"])
@@ -167,6 +198,7 @@ def test_constant_columns_need_a_regulariser():
         (IRIS[0], IRIS[0][:, 0], {}, "Unknown label type"),
         (IRIS[0], None, {}, "requires y to be passed"),
         (np.where(IRIS[0] > 7.8, np.nan, IRIS[0]), IRIS[1], {}, "X contains NaN at row 131, colu"),
+        (*IRIS, {"reg": "best"}, "reg='best': give \"auto\" or a finite number >= 0"),
         (*IRIS, {"reg": -1.0}, "reg=-1.0: the regulariser must be a finite number >= 0"),
     ],
 )

@@ -11,26 +11,30 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 from scipy.linalg import lapack
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
-from rnca._core.mapping import check_count, check_width, pair
+from rnca._core.mapping import check_count, pair
 from rnca._core.moments import Moments
-from rnca._core.rows import View, check_at_least_two_rows, check_pair, grid
+from rnca._core.rows import View, check_at_least_two_rows, grid
 from rnca._core.seeding import seeds
 from rnca.cca import paired_correlations
 from rnca.features import NystroemFeatures
+from workflow.lib.two_views import TwoViews
 
 Matrix = npt.NDArray[np.float64]
 
 _BLOCK = 512
 _WIDTH = 64
 _MOST_STEPS = 40
-# Of residuals: an eigenvalue ρ² lies within its residual, and far nearer once it is separate.
-_TOLERANCE = 1e-5
-# A direction whose norm falls by this factor when the others are taken off is one of them.
-_DEPENDENT = 1e-12
+# Of residuals, relative to ρ and the largest ρ: ρ then has half this error, and training
+# correlations and variables that are separate from others far less.
+_TOLERANCE = 1e-6
+# Relative norm below which a direction is one of the others, and eigenvalues of R and RxRy are
+# rounding errors. These are about n·eps.
+_DEPENDENT = 1e-10
+# Largest error that rounding of the kernel matrices may cause.
+_LARGEST_ERROR = 1e-6
 
 
 def kcca_bytes(n: int, columns: int) -> int:
@@ -42,7 +46,7 @@ def kcca_bytes(n: int, columns: int) -> int:
     return 8 * n * (n + 1 + vectors + _BLOCK + 4 * columns)
 
 
-class KCCA(BaseEstimator):
+class KCCA(TwoViews):
     """Exact kernel canonical correlation analysis with Gaussian kernels (Eqs. 6 and 7).
 
     Parameters
@@ -52,7 +56,8 @@ class KCCA(BaseEstimator):
     gamma : float, "median" or pair, default="median"
         Kernel width of exp(-gamma ‖x − y‖²).
     reg : float or pair, default=1.0
-        γ_x and γ_y, added to the diagonals of the centred kernel matrices.
+        γ_x and γ_y, added to the diagonals of the centred kernel matrices. At least 2.2e-10·n:
+        below, rounding of the kernel matrices could change the solution by more than 1e-6.
     random_state : int, numpy Generator, numpy RandomState or None
         For median kernel widths, and for where the iteration starts.
     verbose : bool, default=False
@@ -62,6 +67,8 @@ class KCCA(BaseEstimator):
     ----------
     correlations_ : ndarray of shape (n_components,)
         The (regularised) kernel canonical correlations, decreasing.
+    training_correlations_ : ndarray of shape (n_components,)
+        Correlation of each pair of canonical variables on the training rows.
     maps_ : pair of NystroemFeatures
         Kernel values at all training rows.
     coefficients_, shifts_ : pairs of ndarray of shape (n, n_components) and (n_components,)
@@ -95,84 +102,96 @@ class KCCA(BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, Y: Any) -> Self:
+    def fit(self, X: Any, y: Any) -> Self:
         """Fit to two views of the same samples.
 
         Parameters
         ----------
         X : array-like of shape (n, p)
-        Y : array-like of shape (n, q)
+        y : array-like of shape (n, q) or (n,)
 
         Returns
         -------
         self
         """
-        views = [View(X, "X"), View(Y, "Y")]
-        check_pair(*views)
+        views = self._fitted_views(X, y)
         check_at_least_two_rows(len(views[0]), "X")
         self._check(len(views[0]))
         seed_x, seed_y, seed_start = seeds(self.random_state, 3)
         # Kernel values at all training rows: Nyström features without an approximation.
-        self.maps_ = [
+        maps = [
             NystroemFeatures(
-                landmarks=data, gamma=width, random_state=seed, dtype="float64"
+                landmarks=view.data, gamma=width, random_state=seed, dtype="float64"
             ).fit_view(view)
-            for data, view, width, seed in zip(
-                (X, Y), views, pair(self.gamma, "gamma"), (seed_x, seed_y), strict=True
+            for view, width, seed in zip(
+                views, pair(self.gamma, "gamma"), (seed_x, seed_y), strict=True
             )
         ]
-        factors = _Factors(self.maps_, views, pair(self.reg, "reg"), self.verbose)
+        factors = _Factors(maps, views, pair(self.reg, "reg"), self.verbose)
         start = np.random.default_rng(seed_start).standard_normal((len(views[0]), _WIDTH))
-        squares, V, Z = _leading(factors, start, self.n_components, self.verbose)
-        self.correlations_ = np.sqrt(squares)
-        # The variables' values f on the training rows and g = Ry f/ρ, f = Rx g/ρ, are the kernels
-        # times α = (Kx + γx)⁻¹ g/ρ and β = (Ky + γy)⁻¹ f/ρ; here f = ρV and g = Z.
+        squares, Z = _leading(factors, start, self.n_components, self.verbose)
+        correlations = np.sqrt(squares)
+        # The variables' values f = Rx g/ρ and g = Ry f/ρ on the training rows are the kernels times
+        # α = (Kx + γx)⁻¹ g/ρ and β = (Ky + γy)⁻¹ f/ρ; here g = Z.
         root = np.sqrt(len(start) - 1)
-        self.coefficients_ = [
-            root * factors.solve(0, Z) / self.correlations_,
-            root * factors.solve(1, V),
-        ]
-        self.shifts_ = [
-            mean @ coefficients
-            for mean, coefficients in zip(factors.means, self.coefficients_, strict=True)
-        ]
+        f = factors.shrink(0, Z) / correlations
+        coefficients = [root * factors.solve(i, g) / correlations for i, g in enumerate((Z, f))]
+        shifts = [mean @ weights for mean, weights in zip(factors.means, coefficients, strict=True)]
+        del factors
+        variables = map(_variables, views, maps, coefficients, shifts)
+        training = _correlations(*variables)
+        self._check_training(training, _correlations(f, Z))
+        self.correlations_, self.training_correlations_ = correlations, training
+        self.maps_, self.coefficients_, self.shifts_ = maps, coefficients, shifts
         return self
 
-    def transform(self, X: Any, Y: Any) -> tuple[Matrix, Matrix]:
-        """Canonical variables of both views.
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """Canonical variables of one view or both.
+
+        Parameters
+        ----------
+        X : array-like of shape (rows, p), or None
+        y : array-like of shape (rows, q) or (rows,), optional
 
         Returns
         -------
-        pair of ndarray of shape (rows, n_components)
+        ndarray of shape (rows, n_components), or a pair of them if both views are given
             Their means over the training rows are 0.
         """
-        check_is_fitted(self, "coefficients_")
-        return self._variables(View(X, "X"), 0), self._variables(View(Y, "Y"), 1)
+        parts = self._parts(X, y)
+        return parts[0] if len(parts) == 1 else tuple(parts)
 
-    def component_correlations(self, X: Any, Y: Any) -> npt.NDArray[np.float64]:
+    def component_correlations(self, X: Any, y: Any) -> npt.NDArray[np.float64]:
         """Correlation of each pair of canonical variables on the given rows, signed.
 
         Returns
         -------
         ndarray of shape (n_components,)
         """
-        moments = Moments(self.n_components, self.n_components)
-        return paired_correlations(moments.update(*self.transform(X, Y)))
+        return _correlations(*self._parts(X, y))
 
-    def score(self, X: Any, Y: Any) -> float:
+    def score(self, X: Any, y: Any) -> float:
         """Sum over components of the absolute correlation on the given rows."""
-        return float(np.abs(self.component_correlations(X, Y)).sum())
+        return float(np.abs(self.component_correlations(X, y)).sum())
 
-    def _variables(self, view: View, index: int) -> Matrix:
-        kernel = self.maps_[index]
-        check_width(view, kernel)
-        values = np.empty((_BLOCK, kernel.n_features_out))
-        parts = []
-        for low, high in grid(0, len(view), _BLOCK):
-            rows = values[: high - low]
-            kernel.features(view.read(low, high), rows)
-            parts.append(rows @ self.coefficients_[index] - self.shifts_[index])
-        return np.concatenate(parts)
+    def _parts(self, X: Any, y: Any) -> list[Matrix]:
+        check_is_fitted(self, "coefficients_")
+        fitted = zip(self.maps_, self.coefficients_, self.shifts_, strict=True)
+        return [
+            _variables(view, *functions)
+            for view, functions in zip(self._checked_views(X, y), fitted, strict=True)
+            if view is not None
+        ]
+
+    def _check_training(self, found: Matrix, solved: Matrix) -> None:
+        """Compare the correlations of the fitted functions with those of the solution."""
+        error = np.abs(found - solved).max()
+        if not error <= _LARGEST_ERROR:
+            raise FloatingPointError(
+                f"reg={self.reg!r}: on the training rows the canonical variables correlate "
+                f"{error:.1e} more or less than the solution says; at most {_LARGEST_ERROR:g} is "
+                "rounding. Raise reg."
+            )
 
     def _check(self, n: int) -> None:
         check_count(self.n_components, "n_components")
@@ -187,6 +206,30 @@ class KCCA(BaseEstimator):
                     f"reg={value!r}: without a positive regulariser all kernel canonical "
                     "correlations are 1; give a finite number > 0, for example 1.0."
                 )
+            # An error δ of K, up to n·eps, changes K(K + γI)⁻¹ by up to δ/γ.
+            least = n * np.finfo(np.float64).eps / _LARGEST_ERROR
+            if value < least:
+                raise ValueError(
+                    f"reg={value!r}: with {n} rows, rounding of the kernel matrix changes the "
+                    f"solution by more than {_LARGEST_ERROR:g} where reg is below {least:.1e}. "
+                    "Raise reg."
+                )
+
+
+def _variables(view: View, kernel: NystroemFeatures, weights: Matrix, shift: Matrix) -> Matrix:
+    """Kernel values of the rows times weights, less a shift."""
+    values = np.empty((_BLOCK, kernel.n_features_out))
+    parts = []
+    for low, high in grid(0, len(view), _BLOCK):
+        rows = values[: high - low]
+        kernel.features(view.read(low, high), rows)
+        parts.append(rows @ weights - shift)
+    return np.concatenate(parts)
+
+
+def _correlations(x_variables: Matrix, y_variables: Matrix) -> Matrix:
+    k = x_variables.shape[1]
+    return paired_correlations(Moments(k, k).update(x_variables, y_variables))
 
 
 class _Factors:
@@ -274,58 +317,82 @@ def _lower(size: int) -> npt.NDArray[np.bool_]:
     return np.tri(size, dtype=bool)
 
 
-def _leading(
-    factors: _Factors, block: Matrix, k: int, progress: bool
-) -> tuple[Matrix, Matrix, Matrix]:
+def _leading(factors: _Factors, block: Matrix, k: int, progress: bool) -> tuple[Matrix, Matrix]:
     """Leading eigenpairs of RxRy, which is self-adjoint in the inner product uᵀRy v.
 
-    Block Lanczos with full reorthogonalisation in that inner product.
+    Rayleigh-Ritz in that inner product on a block Krylov space, whose basis is orthonormal in the
+    ordinary one: directions that Ry maps to almost nothing are then never scaled up.
 
     Returns
     -------
     values : ndarray of shape (k,), decreasing
         ρ², squared correlations.
-    V, Z : ndarray of shape (n, k)
-        Vectors with VᵀRyV = I, and RyV.
+    Z : ndarray of shape (n, k)
+        RyV for eigenvectors V with VᵀRyV = I.
     """
     n, width = block.shape
-    most = min(n, width * _MOST_STEPS)
-    V, Z = (np.empty((n, most), order="F") for _ in range(2))
-    T = np.zeros((most, most))
-    size, last = 0, slice(0, 0)
+    most = min(n, width * (_MOST_STEPS + 1))
+    Q, W = (np.empty((n, most), order="F") for _ in range(2))  # the basis, and RyQ
+    gram, ritz, images = (np.zeros((most, most)) for _ in range(3))  # QᵀW, WᵀRxW, QᵀRxW
     block = factors.shrink(0, block)
-    bar = tqdm(desc="canonical variables", unit="step", disable=not progress)
-    with bar:
+    size, last = 0, slice(0, 0)
+    with tqdm(desc="canonical variables", unit="step", disable=not progress) as bar:
         while True:
-            basis, images = V[:, :size], Z[:, :size]
-            for _ in range(2):
-                block -= basis @ (images.T @ block)
-            image = factors.shrink(1, block)
-            gram = block.T @ image
-            if size >= k:
-                theta, Y = scipy.linalg.eigh((T[:size, :size] + T[:size, :size].T) / 2)
-                theta, Y = theta[: -k - 1 : -1], Y[:, : -k - 1 : -1]
-                residuals = np.sqrt(np.abs(np.einsum("ij,ij->j", Y[last], gram @ Y[last])))
-                bar.set_postfix(residual=f"{residuals.max():.0e}")
-                if residuals.max() <= _TOLERANCE:
-                    return theta, basis @ Y, images @ Y
-            scale, turn = scipy.linalg.eigh((gram + gram.T) / 2)
-            turn = turn[:, scale > _DEPENDENT] / np.sqrt(scale[scale > _DEPENDENT])
-            last = slice(size, size + turn.shape[1])
-            if not turn.shape[1]:
+            fresh = _new_directions(Q[:, :size], block)
+            full = size + fresh.shape[1]
+            new = slice(size, full)
+            Q[:, new], W[:, new] = fresh, factors.shrink(1, fresh)
+            gram[:full, new] = Q[:, :full].T @ W[:, new]
+            gram[new, :full] = gram[:full, new].T
+            theta = np.empty(0)
+            if size:
+                # With the new directions in Q, RxW = Q·images for the W there was.
+                images[new, last] = fresh.T @ block
+                theta, Y = _ritz_pairs(ritz[:size, :size], gram[:size, :size], k)
+            if len(theta) == k:
+                residual = images[:full, :size] @ Y
+                residual[:size] -= Y * theta
+                squares = np.einsum("ij,ij->j", residual, gram[:full, :full] @ residual)
+                worst = np.sqrt((np.abs(squares) / (theta[0] * theta)).max())
+                bar.set_postfix(residual=f"{worst:.0e}")
+                if worst <= _TOLERANCE:
+                    return theta, W[:, :size] @ Y
+            if full == size:
                 raise ValueError(
-                    f"n_components={k}: only {size} canonical variables have a correlation above "
-                    "rounding. Ask for fewer, or lower reg."
+                    f"n_components={k}: only {len(theta)} canonical variables have a correlation "
+                    "above rounding. Ask for fewer, or lower reg."
                 )
-            if last.stop > most:
+            if size >= width * _MOST_STEPS:
                 raise ValueError(
                     f"reg={factors.regs}: the largest correlations, {np.sqrt(theta[0]):.6f} down "
                     f"to {np.sqrt(theta[-1]):.6f}, are too near to each other to be told apart. "
                     "Raise reg."
                 )
-            V[:, last], Z[:, last] = block @ turn, image @ turn
-            size = last.stop
-            block = factors.shrink(0, Z[:, last])
-            T[:size, last] = Z[:, :size].T @ block
-            T[last, :size] = T[:size, last].T
+            last, size = new, full
+            block = factors.shrink(0, W[:, last])
+            images[:size, last] = Q[:, :size].T @ block
+            ritz[:size, last] = W[:, :size].T @ block
+            ritz[last, :size] = ritz[:size, last].T
             bar.update()
+
+
+def _new_directions(Q: Matrix, block: Matrix) -> Matrix:
+    """Orthonormal basis of what the columns of a block add to the span of an orthonormal Q."""
+    smallest = _DEPENDENT * np.linalg.norm(block, axis=0).max()
+    for threshold in (smallest, 0.5):  # the second time columns have length 1 but for rounding
+        block = block - Q @ (Q.T @ block)
+        block, R, _ = scipy.linalg.qr(block, mode="economic", pivoting=True)
+        block = block[:, np.abs(np.diag(R)) > threshold]
+    return block
+
+
+def _ritz_pairs(ritz: Matrix, gram: Matrix, k: int) -> tuple[Matrix, Matrix]:
+    """Solve ritz·y = θ·gram·y for the k largest θ above rounding, with yᵀ gram y = 1."""
+    scale, turn = scipy.linalg.eigh(gram)
+    # f = RxRy f/ρ² gives fᵀRy f ≥ ρ⁴ fᵀf: no variable worth returning is lost here.
+    kept = scale > _DEPENDENT
+    basis = turn[:, kept] / np.sqrt(scale[kept])
+    theta, Y = scipy.linalg.eigh(basis.T @ ritz @ basis)
+    theta, Y = theta[: -k - 1 : -1], Y[:, : -k - 1 : -1]
+    above = theta > _DEPENDENT
+    return theta[above], basis @ Y[:, above]

@@ -13,6 +13,8 @@ from rnca.features.width import resolve_gamma
 # Added to the diagonal of the landmark kernel before it is factored. Fixed, since a value that
 # depended on m would break the prefix property.
 _JITTER = 1e-10
+# Largest rounding error allowed for a float32 exponent; beyond, kernels are computed in float64.
+_EXPONENT_ERROR = 1e-5
 
 
 class NystroemFeatures(FeatureMap):
@@ -32,13 +34,15 @@ class NystroemFeatures(FeatureMap):
         the plain values). Computed in float64 whatever the dtype of the result.
     random_state : int, numpy Generator, numpy RandomState or None
     dtype : {None, "float32", "float64"}
-        Type of the features; None keeps the input's.
+        Type of the features; None keeps the input's. Kernel values are computed in float64, and
+        only then rounded, where squared distances would cancel in float32: where its eps times
+        gamma times a landmark's largest squared distance to the mean exceeds 1e-5.
 
     Attributes
     ----------
     gamma_ : float
     landmarks_ : ndarray of shape (m, d)
-        Less the pilot mean ``offset_``.
+        Less the pilot mean ``offset_``, in float64.
     offset_ : ndarray of shape (d,)
 
     Examples
@@ -70,13 +74,15 @@ class NystroemFeatures(FeatureMap):
         self.dtype = dtype
 
     def _draw(self, view: View) -> None:
-        dtype = self._stored_dtype()
+        self._stored_dtype()
         of_gamma, of_landmarks = streams(self.random_state, 2)
         self.gamma_ = resolve_gamma(self.gamma, view, of_gamma)
-        landmarks = self._landmark_rows(view, of_landmarks) - self.offset_
-        self.landmarks_ = landmarks.astype(np.float64 if self.whiten else dtype, copy=False)
+        self.landmarks_ = self._landmark_rows(view, of_landmarks) - self.offset_
+        largest = np.einsum("ij,ij->i", self.landmarks_, self.landmarks_).max()
+        error = np.finfo(np.float32).eps * self.gamma_ * largest
+        self._needs_float64 = self.whiten or not error <= _EXPONENT_ERROR
         if self.whiten:
-            kernel = np.empty((len(landmarks), len(landmarks)))
+            kernel = np.empty((len(self.landmarks_), len(self.landmarks_)))
             _gaussian_kernel(self.landmarks_, self.landmarks_, self.gamma_, kernel)
             kernel[np.diag_indices_from(kernel)] = 1.0 + _JITTER
             self._factor = scipy.linalg.cholesky(kernel, lower=True, overwrite_a=True)
@@ -103,17 +109,18 @@ class NystroemFeatures(FeatureMap):
 
     def _working_dtype(self, out: np.dtype[Any]) -> np.dtype[Any]:
         # The inverse factor is as large as 1/sqrt(jitter): float32 kernel values would be noise.
-        return np.dtype(np.float64) if self.whiten else out
+        # Rows far from all landmarks need no care: their kernel values are nearly 0.
+        return np.dtype(np.float64) if self._needs_float64 else out
 
     def _map(self, x: FloatArray, out: FloatArray) -> None:
         landmarks = self.landmarks_.astype(x.dtype, copy=False)
-        if not self.whiten:
-            _gaussian_kernel(x, landmarks, self.gamma_, out)
-            return
-        kernel = np.empty((len(x), len(landmarks)))
+        kernel = out if out.dtype == x.dtype else np.empty(out.shape, x.dtype)
         _gaussian_kernel(x, landmarks, self.gamma_, kernel)
-        m = len(landmarks)  # the leading block of the factor is the factor of the leading block
-        out[:] = scipy.linalg.solve_triangular(self._factor[:m, :m], kernel.T, lower=True).T
+        if self.whiten:
+            m = len(landmarks)  # the leading block of the factor is the factor of the leading block
+            out[:] = scipy.linalg.solve_triangular(self._factor[:m, :m], kernel.T, lower=True).T
+        elif kernel is not out:
+            out[:] = kernel
 
 
 def _gaussian_kernel(x: FloatArray, y: FloatArray, gamma: float, out: FloatArray) -> None:

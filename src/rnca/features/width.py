@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from sklearn.neighbors import NearestNeighbors
 
 from rnca._core.rows import View
 from rnca._core.seeding import streams
@@ -62,6 +63,29 @@ def _median_gamma(view: View, rng: np.random.Generator) -> float:
             f"{np.median(squared):.3g}) leave the range of float64. Rescale the data."
         )
     return gamma
+
+
+def local_gamma(view: View, rows: int, rng: np.random.Generator) -> float:
+    """Kernel width by the distances of neighbours among a sample of rows.
+
+    Returns
+    -------
+    float
+        1/(2σ²), where σ is the median distance of a row to its k-th nearest neighbour in the
+        sample, k = ⌈log rows⌉: about as many as keep the graph of neighbours connected.
+    """
+    rows = min(rows, len(view))
+    if rows < 2:
+        raise ValueError(
+            f'gamma="local" needs neighbours, but {view.name} has n_samples = {len(view)}. Give at '
+            "least 2 rows, or gamma as a number."
+        )
+    sample = view.take(rng.permutation(len(view))[:rows]).astype(np.float64)
+    neighbours = NearestNeighbors(n_neighbors=int(np.ceil(np.log(rows)))).fit(sample)
+    furthest = neighbours.kneighbors()[0][:, -1]
+    if not furthest.any():  # most rows are repeated
+        return _median_gamma(view, rng)
+    return float(0.5 / np.median(furthest[furthest > 0]) ** 2)
 
 
 def resolve_gamma(gamma: Any, view: View, rng: np.random.Generator) -> float:

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 import scipy.linalg
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_digits
 from sklearn.decomposition import KernelPCA
 from sklearn.metrics.pairwise import rbf_kernel
 
 import oracles
+from rnca import RPCA, median_gamma
 from workflow.lib.exact import kernel_cca, kernel_pca
 
 
@@ -37,6 +39,15 @@ def test_leading_components_are_those_of_the_dense_solver(halves, krylov_calls, 
     assert bool(krylov_calls) == (n > 400)
     assert_allclose(leading.eigenvalues, dense.eigenvalues, rtol=1e-9)
     assert_allclose(oracles.align(leading.scores, dense.scores), dense.scores, atol=1e-6)
+
+
+def test_rpca_on_landmarks_is_kernel_pca():
+    X = load_digits().data
+    gamma = median_gamma(X, random_state=0)
+    exact = kernel_pca(X, 5, gamma=gamma).scores
+    found = RPCA(5, feature_map="nystroem", n_features=500, gamma=gamma, random_state=0)
+    for ours, theirs in zip(found.fit_transform(X).T, exact.T, strict=True):
+        assert abs(np.corrcoef(ours, theirs)[0, 1]) > 0.999
 
 
 def test_kernel_cca_solves_the_papers_eigenproblem(views):

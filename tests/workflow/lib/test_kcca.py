@@ -3,12 +3,17 @@
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import oracles
 from rnca import RCCA, NystroemFeatures
+from workflow.lib import kcca
 from workflow.lib.exact import kernel_cca
 from workflow.lib.kcca import KCCA, kcca_bytes
 
@@ -31,6 +36,40 @@ def test_agrees_with_eigendecompositions(views):
     )
     signs = np.sign(np.einsum("ij,ij->j", x_variables, expected.x_variables))
     assert_allclose(y_variables * signs, expected.y_variables, atol=1e-5)
+
+
+# 2.7e-7 is the least that 1200 rows admit. At 1e-3 and below, most of the 1199 correlations are
+# near 1, and the kernels have eigenvalues far below reg.
+@pytest.mark.parametrize("reg", [1e-3, 2.7e-7])
+def test_small_regularisers_are_solved_as_by_eigendecompositions(halves, reg):
+    X, Y = (half[:1200] for half in halves)
+    found = KCCA(10, reg=reg, random_state=0).fit(X, Y)
+    widths = [kernel.gamma_ for kernel in found.maps_]
+    expected = kernel_cca(X, Y, 10, gamma=widths, reg=reg)
+    assert_allclose(found.correlations_, expected.correlations, atol=1e-6)
+    columns = zip(expected.x_variables.T, expected.y_variables.T, strict=True)
+    training = [np.corrcoef(*pair)[0, 1] for pair in columns]
+    assert_allclose(found.training_correlations_, training, atol=1e-6)
+    assert found.score(X, Y) == pytest.approx(np.sum(training), abs=1e-5)
+
+
+def test_regularisers_lost_in_rounding_are_refused(halves):
+    X, Y = (half[:1200] for half in halves)
+    message = r"reg=2.6e-07: with 1200 rows, rounding .* below 2.7e-07. Raise reg"
+    with pytest.raises(ValueError, match=message):
+        KCCA(10, reg=(1.0, 2.6e-7)).fit(X, Y)
+
+
+def test_functions_that_contradict_the_solution_are_refused(halves, monkeypatch):
+    X, Y = (half[:200] for half in halves)
+    model = KCCA(3, reg=1.0, random_state=0).fit(X[:100], Y[:100])
+    before, original = model.score(X, Y), kcca._variables
+    drift = 1e-2 * np.arange(200)[:, None]
+    monkeypatch.setattr(kcca, "_variables", lambda *given: original(*given) + drift)
+    with pytest.raises(FloatingPointError, match=r"reg=1\.0: on the training rows .* Raise reg"):
+        model.fit(X, Y)
+    monkeypatch.undo()
+    assert model.score(X, Y) == before  # the model there was remains
 
 
 def test_new_rows_are_projected_as_by_rcca_on_all_landmarks(halves):
@@ -66,7 +105,7 @@ def test_memory_is_foreseen(halves):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     # Room for all the steps there may be is asked for, but only touched as it is needed.
-    untouched = 2 * 8 * n * (n - 20 * 64) + 8 * n**2
+    untouched = 2 * 8 * n * (n - 20 * 64) + 3 * 8 * n**2
     assert 0.5 * kcca_bytes(n, 64) < peak - untouched < kcca_bytes(n, 64)
     assert kcca_bytes(54_000, 784) == pytest.approx(26e9, rel=0.05)
 
@@ -77,15 +116,70 @@ def test_correlations_beyond_rounding_are_named(halves):
         KCCA(50, gamma=1e-7, reg=1e3, random_state=0).fit(*views)
 
 
+def test_one_view_may_be_given(halves):
+    X, Y = (half[:200] for half in halves)
+    model = KCCA(3, random_state=0)
+    assert_array_equal(model.fit_transform(X, Y), model.transform(X))
+    both = model.transform(X, Y)
+    assert_array_equal(both[0], model.transform(X))
+    assert_array_equal(both[1], model.transform(None, Y))
+    assert list(model.get_feature_names_out()) == ["kcca_x0", "kcca_x1", "kcca_x2"]
+    with pytest.raises(ValueError, match="X and y are None"):
+        model.transform(None)
+
+
+def test_pipeline_passes_the_second_view_as_y(halves):
+    X, Y = (half[:200] for half in halves)
+    pipeline = make_pipeline(StandardScaler(), KCCA(3, random_state=0)).fit(X, Y)
+    scaled = StandardScaler().fit_transform(X)
+    assert pipeline.score(X, Y) == KCCA(3, random_state=0).fit(scaled, Y).score(scaled, Y)
+
+
+def test_one_column_may_have_one_dimension(halves):
+    X, y = halves[0][:200], halves[1][:200, 10]
+    flat, column = (KCCA(1, random_state=0).fit(X, each) for each in (y, y[:, None]))
+    assert flat.score(X, y) == column.score(X, y[:, None])
+    assert flat.score(X, pd.Series(y)) == flat.score(X, y.tolist()) == flat.score(X, y)
+
+
+@pytest.fixture
+def frames(halves):
+    return [
+        pd.DataFrame(half[:200], columns=[f"{name}{i}" for i in range(32)])
+        for half, name in zip(halves, "xy", strict=True)
+    ]
+
+
+@pytest.mark.parametrize("use", ["score", "component_correlations", "transform"])
+def test_permuted_columns_are_refused_in_both_views(frames, use):
+    X, Y = frames
+    model = KCCA(3, random_state=0).fit(X, Y)
+    getattr(model, use)(X, Y)
+    with pytest.raises(ValueError, match="feature names should match"):
+        getattr(model, use)(X[X.columns[::-1]], Y)
+    with pytest.raises(ValueError, match="y has 'y31' as column 0, but in fit that was 'y0'"):
+        getattr(model, use)(X, Y[Y.columns[::-1]])
+
+
+# Variables are computed in float64 whatever the type of the rows.
+@parametrize_with_checks([KCCA(1, random_state=0)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
 def test_wrong_arguments_are_named(halves):
     X, Y = (half[:20] for half in halves)
     with pytest.raises(ValueError, match=r"reg=0\.0: without a positive regulariser"):
         KCCA(2, reg=(1.0, 0.0)).fit(X, Y)
     with pytest.raises(ValueError, match="n_components=20: 20 centred rows have at most 19"):
         KCCA(20).fit(X, Y)
-    with pytest.raises(ValueError, match="X has 20 rows but Y has 19"):
+    with pytest.raises(ValueError, match="X has 20 rows but y has 19"):
         KCCA(2).fit(X, Y[1:])
-    with pytest.raises(ValueError, match="X has 31 features, but the map was fitted to 32"):
+    with pytest.raises(ValueError, match="X has 31 features, but KCCA is expecting 32"):
         KCCA(2).fit(X, Y).transform(X[:, 1:], Y)
+    with pytest.raises(ValueError, match="y has 31 features, but KCCA is expecting 32"):
+        KCCA(2).fit(X, Y).transform(X, Y[:, 1:])
+    with pytest.raises(ValueError, match="requires y to be passed, but the target y is None"):
+        KCCA(2).fit(X, None)
     with pytest.raises(NotFittedError):
         KCCA(2).transform(X, Y)

@@ -1,5 +1,6 @@
 """Stage extensions, clustering: randomized spectral clustering beside the exact one and k-means."""
 
+import warnings
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter
@@ -98,7 +99,11 @@ def _randomized(
 ) -> tuple[Labels, int]:
     model = RSpectralClustering(
         k, feature_map=feature_map, n_features=m, gamma=gamma, random_state=seed
-    ).fit(X)
+    )
+    with warnings.catch_warnings():
+        # Wrong clusters are scored, too.
+        warnings.filterwarnings("ignore", "n_clusters=.* no clear gap", UserWarning)
+        model.fit(X)
     return model.labels_, model.n_floored_
 
 

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
 from rnca._core.mapping import check_count
-from rnca._core.rows import FloatArray, View, check_pair, grid
+from rnca._core.rows import FloatArray, View, check_at_least_two_rows, grid
 from rnca._core.seeding import streams
 from rnca._core.workers import Run, workers
 from rnca.cca import RCCA
+from workflow.lib.two_views import TwoViews
 from workflow.stages.rcca.networks import ACTIVATIONS, Network
 from workflow.stages.rcca.training import Stopwatch, Training
 
@@ -38,7 +38,7 @@ class Scaling(NamedTuple):
         return scaled
 
 
-class DCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class DCCA(TwoViews):
     """Canonical correlation analysis on the outputs of two networks trained for correlation.
 
     Each view goes through a fully connected network. Both are trained by Adam on mini-batches for
@@ -137,7 +137,7 @@ class DCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def fit(
         self,
         X: Any,
-        Y: Any,
+        y: Any,
         *,
         tune: tuple[Any, Any] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -147,7 +147,7 @@ class DCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like, memory map or row-sliceable object of shape (n, p)
-        Y : likewise, of shape (n, q)
+        y : likewise, of shape (n, q) or (n,)
         tune : pair of the same, optional
             Tuning rows; by default ``validation_fraction`` of the rows given.
         checkpoint : path, optional
@@ -162,16 +162,23 @@ class DCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._check()
         watch = Stopwatch()
         of_weights, of_rows, of_order = streams(self.random_state, 3)
-        validate_data(self, X, skip_check_array=True)
-        train, held_out = self._scaled(self._parts(X, Y, tune, of_rows))
-        self.networks_ = [
+        views = self._fitted_views(X, y)
+        check_at_least_two_rows(len(views[0]), "X")
+        others = None if tune is None else self._checked_views(*tune)
+        parts = self._parts(views, others, of_rows)
+        scalings = [_scaling(view) for view in parts[0]]
+        train, held_out = (
+            [scale(view, self.dtype) for scale, view in zip(scalings, part, strict=True)]
+            for part in parts
+        )
+        networks = [
             Network((view.shape[1], *self.hidden, self.n_components), self.activation, self.dtype)
             for view in train
         ]
-        for network in self.networks_:
+        for network in networks:
             network.draw(of_weights)
         training = Training(
-            self.networks_,
+            networks,
             reg=self.reg,
             learning_rate=self.learning_rate,
             batch_size=self.batch_size,
@@ -181,45 +188,44 @@ class DCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         )
         with workers() as run:
             self._train(run, training, train, held_out, checkpoint)
-            for network, best in zip(self.networks_, training.best, strict=True):
+            for network, best in zip(networks, training.best, strict=True):
                 network.parameters[:] = best
-            self.cca_ = self._cca(run, train)
+            cca = self._cca(run, networks, train)
+        self.networks_, self.scalings_, self.cca_ = networks, scalings, cca
         self.history_ = training.history
         self.best_epoch_ = len(self.history_) - training.epochs_since_best
-        self.n_parameters_ = sum(network.parameters.size for network in self.networks_)
+        self.n_parameters_ = sum(network.parameters.size for network in networks)
         self.seconds_, self.cpu_seconds_ = watch.read()
         return self
 
-    def transform(self, X: Any, Y: Any = None) -> Any:
+    def transform(self, X: Any, y: Any = None) -> Any:
         """Canonical variables, centred by the training means.
 
         Parameters
         ----------
         X : array-like of shape (n, p), or None
-        Y : array-like of shape (n, q), optional
+        y : array-like of shape (n, q) or (n,), optional
 
         Returns
         -------
         ndarray of shape (n, n_components), or a pair of them if both views are given
         """
-        check_is_fitted(self, "cca_")
-        if X is not None:
-            validate_data(self, X, reset=False, skip_check_array=True)
-        return self.cca_.transform(*self._outputs(X, Y))
+        outputs = self._outputs(X, y)
+        return self.cca_.transform(*outputs)
 
-    def component_correlations(self, X: Any, Y: Any) -> npt.NDArray[np.float64]:
+    def component_correlations(self, X: Any, y: Any) -> npt.NDArray[np.float64]:
         """Correlation of each pair of canonical variables on the given rows, signed.
 
         Returns
         -------
         ndarray of shape (n_components,)
         """
-        check_is_fitted(self, "cca_")
-        return self.cca_.component_correlations(*self._outputs(X, Y))
+        outputs = self._outputs(X, y)
+        return self.cca_.component_correlations(*outputs)
 
-    def score(self, X: Any, Y: Any) -> float:
+    def score(self, X: Any, y: Any) -> float:
         """Sum over components of the absolute correlation on the given rows."""
-        return float(np.abs(self.component_correlations(X, Y)).sum())
+        return float(np.abs(self.component_correlations(X, y)).sum())
 
     def _train(
         self, run: Run, training: Training, train: Any, held_out: Any, checkpoint: Any
@@ -227,7 +233,8 @@ class DCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         watched = [view[:_WATCHED_ROWS] for view in train]
 
         def tune_sum() -> float:
-            return self._cca(run, watched).score(*self._network_outputs(run, held_out))
+            outputs = _network_outputs(run, training.networks, held_out)
+            return self._cca(run, training.networks, watched).score(*outputs)
 
         name = "" if checkpoint is None else self._fingerprint([*train, *held_out])
         if checkpoint is not None and Path(checkpoint).exists():
@@ -250,14 +257,10 @@ class DCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 bar.update()
 
     def _parts(
-        self, X: Any, Y: Any, tune: tuple[Any, Any] | None, rng: np.random.Generator
+        self, views: Sequence[View], others: Any, rng: np.random.Generator
     ) -> tuple[list[FloatArray], list[FloatArray]]:
         """Read training and tuning rows of both views."""
-        views = [View(X, "X"), View(Y, "Y")]
-        check_pair(*views)
-        if tune is not None:
-            others = [View(tune[0], "tune[0]"), View(tune[1], "tune[1]")]
-            check_pair(*others)
+        if others is not None:
             train, held_out = (
                 [each.read(0, len(each)) for each in part] for part in (views, others)
             )
@@ -276,40 +279,19 @@ class DCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         return train, held_out
 
-    def _scaled(
-        self, parts: tuple[list[FloatArray], list[FloatArray]]
-    ) -> tuple[list[FloatArray], list[FloatArray]]:
-        self.scalings_ = [_scaling(view) for view in parts[0]]
-        train, held_out = (
-            [scale(view, self.dtype) for scale, view in zip(self.scalings_, part, strict=True)]
-            for part in parts
-        )
-        return train, held_out
-
-    def _cca(self, run: Run, views: Sequence[FloatArray]) -> RCCA:
+    def _cca(self, run: Run, networks: Sequence[Network], views: Sequence[FloatArray]) -> RCCA:
         linear = RCCA(self.n_components, feature_map="linear", reg=self.reg, dtype="float64")
-        return linear.fit(*self._network_outputs(run, views))
+        return linear.fit(*_network_outputs(run, networks, views))
 
-    def _network_outputs(self, run: Run, views: Sequence[FloatArray]) -> list[FloatArray]:
-        tasks = [
-            partial(network.outputs, view)
-            for network, view in zip(self.networks_, views, strict=True)
-        ]
-        return [future.result() for future in run(tasks)]
-
-    def _outputs(self, *views: Any) -> list[FloatArray | None]:
+    def _outputs(self, X: Any, y: Any) -> list[FloatArray | None]:
+        check_is_fitted(self, "cca_")
         return [
-            None if data is None else self._outputs_of(View(data, name), index)
-            for index, (data, name) in enumerate(zip(views, "XY", strict=True))
+            None if view is None else self._outputs_of(view, index)
+            for index, view in enumerate(self._checked_views(X, y))
         ]
 
     def _outputs_of(self, view: View, index: int) -> FloatArray:
         network, scaling = self.networks_[index], self.scalings_[index]
-        if view.shape[1] != len(scaling.mean):
-            raise ValueError(
-                f"{view.name} has {view.shape[1]} features, but DCCA was fitted to "
-                f"{len(scaling.mean)}: give the columns used in fit, in the same order."
-            )
         return np.concatenate(
             [
                 network.outputs(scaling(view.read(low, high), self.dtype))
@@ -349,9 +331,12 @@ class DCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 f"validation_fraction={self.validation_fraction!r}: give a number between 0 and 1."
             )
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.n_components)
+
+def _network_outputs(
+    run: Run, networks: Sequence[Network], views: Sequence[FloatArray]
+) -> list[FloatArray]:
+    tasks = [partial(network.outputs, view) for network, view in zip(networks, views, strict=True)]
+    return [future.result() for future in run(tasks)]
 
 
 def _scaling(rows: FloatArray) -> Scaling:

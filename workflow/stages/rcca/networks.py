@@ -58,16 +58,23 @@ class Network:
     ----------
     parameters : ndarray of shape (count,)
         Zero until drawn.
-    layers : list of (weights, biases)
-        Views into the parameters: (inputs, units) and (units,).
     """
 
     def __init__(self, sizes: Sequence[int], activation: str, dtype: Any) -> None:
         self.sizes = tuple(sizes)
-        self.activation = ACTIVATIONS[activation]
+        self.activation_name = activation
         count = sum((before + 1) * after for before, after in pairwise(self.sizes))
         self.parameters: FloatArray = np.zeros(count, dtype)
-        self.layers = self.layered(self.parameters)
+
+    @property
+    def activation(self) -> Activation:
+        """Of the hidden units. Looked up by name, since functions without one cannot be pickled."""
+        return ACTIVATIONS[self.activation_name]
+
+    @property
+    def layers(self) -> list[tuple[FloatArray, FloatArray]]:
+        """Weights of shape (inputs, units) and biases by layer, as views of the parameters."""
+        return self.layered(self.parameters)
 
     def layered(self, vector: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
         """Show a vector, of parameters or their slopes, as weights and biases by layer."""
@@ -107,13 +114,13 @@ class Network:
             Of the function, along the outputs.
         """
         gradient: FloatArray = np.empty_like(self.parameters)
-        layers = self.layered(gradient)
+        layers, own = self.layered(gradient), self.layers
         for index in reversed(range(len(layers))):
             inputs, (of_weights, of_biases) = values[index], layers[index]
             np.matmul(inputs.T, slopes, out=of_weights)
             np.sum(slopes, axis=0, out=of_biases)
             if index:
-                slopes = slopes @ self.layers[index][0].T
+                slopes = slopes @ own[index][0].T
                 self.activation.times_slope(slopes, inputs)
         return gradient
 

@@ -8,10 +8,12 @@ import textwrap
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 import oracles
@@ -208,7 +210,50 @@ def test_variables_are_centred_uncorrelated_and_correlate_as_scored(halves):
     ]
     assert_allclose(model.component_correlations(*halves), correlations, atol=1e-6)
     assert model.score(*halves) == pytest.approx(np.abs(correlations).sum(), abs=1e-5)
-    assert model.get_feature_names_out().tolist() == [f"dcca{i}" for i in range(5)]
+    assert model.get_feature_names_out().tolist() == [f"dcca_x{i}" for i in range(5)]
+
+
+@pytest.mark.parametrize("use", ["score", "component_correlations", "transform"])
+def test_permuted_columns_are_refused_in_both_views(halves, use):
+    X, Y = (
+        pd.DataFrame(half, columns=[f"{name}{i}" for i in range(32)])
+        for half, name in zip(halves, "xy", strict=True)
+    )
+    model = fitted((X, Y), epochs=1)
+    getattr(model, use)(X, Y)
+    with pytest.raises(ValueError, match="feature names should match"):
+        getattr(model, use)(X[X.columns[::-1]], Y)
+    with pytest.raises(ValueError, match="y has 'y31' as column 0, but in fit that was 'y0'"):
+        getattr(model, use)(X, Y[Y.columns[::-1]])
+
+
+def test_one_column_may_have_one_dimension(halves):
+    X, y = halves[0], halves[1][:, 10]
+    flat, column = (DCCA(1, **SMALL | {"epochs": 1}).fit(X, each) for each in (y, y[:, None]))
+    assert flat.score(X, y) == flat.score(X, y.tolist()) == column.score(X, y[:, None])
+
+
+def test_second_view_may_be_given_alone(halves):
+    model = fitted(halves, epochs=1)
+    assert_array_equal(model.transform(None, halves[1]), model.transform(*halves)[1])
+    with pytest.raises(ValueError, match="X and y are None"):
+        model.transform(None)
+
+
+@pytest.mark.filterwarnings("ignore:overflow|invalid value:RuntimeWarning")
+def test_failed_fit_leaves_the_model_there_was(halves):
+    model = fitted(halves, epochs=1)
+    before = model.score(*halves)
+    with pytest.raises(FloatingPointError):
+        model.set_params(learning_rate=1e30).fit(*halves)
+    assert model.score(*halves) == before
+
+
+@parametrize_with_checks(
+    [DCCA(1, hidden=(5,), batch_size=20, epochs=2, random_state=0, dtype="float64")]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
 
 
 def test_scale_and_origin_of_the_views_do_not_matter(halves):
@@ -249,10 +294,12 @@ def test_wrong_settings_are_named(halves, changes, message):
 
 def test_wrong_data_are_named(halves, tmp_path):
     X, Y = halves
-    with pytest.raises(ValueError, match="X has 1797 rows but Y has 1796"):
+    with pytest.raises(ValueError, match="X has 1797 rows but y has 1796"):
         DCCA(5, **SMALL).fit(X, Y[1:])
-    with pytest.raises(ValueError, match="Y has 31 features, but DCCA was fitted to 32"):
+    with pytest.raises(ValueError, match="y has 31 features, but DCCA is expecting 32"):
         fitted(halves).transform(X, Y[:, 1:])
+    with pytest.raises(ValueError, match="X has 31 features, but DCCA is expecting 32"):
+        DCCA(5, **SMALL).fit(X, Y, tune=(X[:, 1:], Y))
     with pytest.raises(ValueError, match=r"random_state=None: .* needs an integer"):
         DCCA(5, **SMALL | {"random_state": None}).fit(X, Y, checkpoint=tmp_path / "a.npz")
 
