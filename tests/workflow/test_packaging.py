@@ -120,7 +120,7 @@ PYTHON = f"python{PROJECT['project']['requires-python']}"
 
 
 def conda_environment(path: str) -> set[str]:
-    """Return the packages of an environment file, those under pip included, but for this project."""
+    """Return the packages of an environment file, those under pip too, but this project."""
     *packages, pip = conda_packages(path)
     under_pip = pip["pip"] if isinstance(pip, dict) else [pip]
     return {*packages, *under_pip} - {"pip", "-e ."}
