@@ -252,7 +252,6 @@ instance, default="fourier"
             random_state=self.random_state,
             chunk_size=self.chunk_size,
             dtype=self.dtype,
-            accumulation="float64",
             verbose=self.verbose,
         )
 
