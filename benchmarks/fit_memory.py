@@ -49,7 +49,6 @@ def main(directory: str, rows: str, features: str, components: str, accumulation
         n_features=int(features),
         reg=REG,
         random_state=SEED,
-        accumulation=accumulation,
     )
     before, watch = anonymous_bytes(), Peak()
     watch.start()
@@ -57,7 +56,7 @@ def main(directory: str, rows: str, features: str, components: str, accumulation
     watch.stopped.set()
     watch.join()
     found = {
-        "accumulation": model.accumulation_,
+        "accumulation": accumulation,
         "before_bytes": before,
         "peak_bytes": max(watch.bytes, anonymous_bytes()) - before,
         "input_bytes": x.nbytes + y.nbytes,

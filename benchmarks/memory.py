@@ -24,7 +24,7 @@ def jobs(settings: Settings, large: LargeFile) -> list[Job]:
             partial(_peak, settings, large, n, accumulation),
         )
         for n in settings.memory_rows
-        for accumulation in ("float64", "auto")
+        for accumulation in ("float64",)
     ]
 
 

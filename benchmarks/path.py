@@ -54,7 +54,7 @@ def _path(settings: Settings, data: Data, kind: str) -> list[Row]:
 def _once(settings: Settings, data: Data, kind: str) -> Row:
     top = max(settings.path)
     rates = gemm_rates(top, np.float64, settings.least)
-    model = estimator(settings, kind, top, accumulation="float64")
+    model = estimator(settings, kind, top)
     phases = fit_phases(model, data)
     smaller = seconds(lambda: model.path([m for m in settings.path if m != top]))[0]
     # The factors are kept: solving again at the largest m costs its SVD and nothing else.

@@ -37,7 +37,7 @@ def _fit(
     estimator(settings, "fourier", m).draw(x, y).accumulate(x, y, 0, min(n, 2048))
 
     def once() -> Row:
-        model = estimator(settings, "fourier", m, accumulation="float64")
+        model = estimator(settings, "fourier", m)
         return {"seconds": seconds(lambda: model.fit(x, y))[0]}
 
     return [{"against": against, "n": n, "m": m, **medians(once, settings.repeats, 60.0)}]

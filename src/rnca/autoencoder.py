@@ -137,13 +137,13 @@ instance, default="fourier"
         view = View(X)
         fresh = unfitted_copy(self)
         validate_data(fresh, X, skip_check_array=True)
-        fresh._seeds = seeds(self.random_state, 2)
+        fresh._seeds_ = seeds(self.random_state, 2)
         encoder = RPCA(
             self.n_components,
             feature_map=self.feature_map,
             n_features=self.n_features,
             gamma=self.gamma,
-            random_state=fresh._seeds[0],
+            random_state=fresh._seeds_[0],
             **self._shared(),
         )
         fresh.encoder_ = encoder.fit(view.data)
@@ -222,7 +222,8 @@ instance, default="fourier"
         ndarray of shape (n, D)
         """
         check_is_fitted(self, "decoder_")
-        return self.decoder_.predict(X)
+        decoded: FloatArray = self.decoder_.predict(X)
+        return decoded
 
     def error(self, X: Any) -> float:
         """Relative squared error ‖X − R‖²/‖X‖² of the reconstruction R of rows X."""
@@ -270,13 +271,14 @@ instance, default="fourier"
             gamma=self.decoder_gamma,
             linear_part=self.linear_part,
             reg=self.reg,
-            random_state=self._seeds[1],
+            random_state=self._seeds_[1],
             **self._shared(),
         )
 
     def _encode(self, rows: Any, d: int) -> FloatArray:
         components = self.encoder_.transform(rows)[:, :d]
-        return components / self.scale_[:d].astype(components.dtype)
+        factors: FloatArray = components / self.scale_[:d].astype(components.dtype)
+        return factors
 
     @property
     def _n_features_out(self) -> int:

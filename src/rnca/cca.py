@@ -28,7 +28,7 @@ _NOISE_LIMIT = 0.43
 _ERROR_LIMIT = 1e-3
 
 
-class RCCA(TransformerMixin, FeatureFit, auto_wrap_output_keys=None):
+class RCCA(TransformerMixin, FeatureFit, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Canonical correlation analysis of two views on random nonlinear features.
 
     Linear CCA of z_x(X) and z_y(Y): an approximation of kernel CCA whose cost is linear in the
@@ -308,8 +308,8 @@ instance, or a pair, default="fourier"
             )
 
     def _set_solution(self, moments: Moments) -> None:
-        self._whitened = Whitened(moments, *self._regs(self.reg))
-        self._set_from(moments, self._whitened)
+        self._whitened_ = Whitened(moments, *self._regs(self.reg))
+        self._set_from(moments, self._whitened_)
 
     def _set_from(self, moments: Moments, whitened: Whitened) -> None:
         m_x, m_y = (fitted.n_features_out for fitted in self._maps)
@@ -329,7 +329,6 @@ instance, or a pair, default="fourier"
         self.training_correlations_ = _training_correlations(self, *self._regs(self.reg))
         self.mean_x_, self.mean_y_ = moments.mean("x")[:m_x], moments.mean("y")[:m_y]
         self.conditioning_ = _conditioning(self._maps, [whitened.x, whitened.y], moments.n)
-        self._warn()
 
     def _warn(self) -> None:
         """Warn of training correlations that overfit, or that rounding has changed."""
@@ -339,22 +338,22 @@ instance, or a pair, default="fourier"
                 f"n_samples={self.n_samples_} is small for {self.F_.shape[0]} and "
                 f"{self.G_.shape[0]} features with reg={self.reg}: independent views would show "
                 f"training correlations of {noise:.2f}. Judge the fit by `score` on other rows; "
-                "raise reg, or use fewer features or more rows. See docs/overfitting.md.",
-                stacklevel=2,
+                "raise reg, or use fewer features or more rows. See docs/own-data.md.",
+                stacklevel=4,
             )
         if error > _ERROR_LIMIT:
             warnings.warn(
                 f"the covariances are ill-conditioned with reg={self.reg}: the correlations may "
                 f'be off by {error:.0e}. Raise reg, use fewer features, or dtype="float64". '
-                "See docs/overfitting.md.",
-                stacklevel=2,
+                "See docs/own-data.md.",
+                stacklevel=4,
             )
 
-    _whitened: Whitened | None = None
+    _whitened_: Whitened | None = None
 
     def _whitening(self, moments: Moments, reg_x: float, reg_y: float) -> Whitened:
         """Return the factors of the fit, or new ones: `path` changes nothing in this model."""
-        own = self._whitened
+        own = self._whitened_
         if own is not None and own.is_of(moments, reg_x, reg_y):
             return own
         return Whitened(moments, reg_x, reg_y)

@@ -126,7 +126,7 @@ instance, default="fourier"
         self.rcca_ = self._unfitted_rcca().draw(X, indicators)
         most = min(len(self.classes_) - 1, self.rcca_.map_x_.n_features_out)
         self.rcca_.set_params(n_components=most)
-        self.rcca_.solve(self.rcca_.accumulate(X, indicators))
+        self.rcca_._solve(self.rcca_.accumulate(X, indicators))
         self._set_solution(self.rcca_.moments_)
         return self
 

@@ -146,7 +146,7 @@ instance, default="fourier"
         validate_data(self, X, reset=False, skip_check_array=True)
         predicted = self._projected(view, self.map_, self.mean_, self.coef_)
         predicted += self.intercept_.astype(predicted.dtype)
-        return predicted[:, 0] if self._one_column else predicted
+        return predicted[:, 0] if self._one_column_ else predicted
 
     def _views(self, X: Any, y: Any) -> list[View]:
         views = [View(X, "X"), view_of_columns(y, "y")]
@@ -158,13 +158,15 @@ instance, default="fourier"
         x, targets = views = self._views(X, y)
         validate_data(self, X, skip_check_array=True)
         (seed,) = seeds(self.random_state, 1)
-        names = ("feature_map", "n_features", "gamma")
-        chosen = self._unfitted_map(*(single(getattr(self, name), name) for name in names), seed)
+        kind, count, gamma = (
+            single(getattr(self, name), name) for name in ("feature_map", "n_features", "gamma")
+        )
+        chosen = self._unfitted_map(kind, count, gamma, seed)
         if self.linear_part:
             chosen = JointFeatures([LinearFeatures(), chosen], dtype=self._feature_dtype())
         self.map_ = chosen.fit_view(x)
         self.map_y_ = LinearFeatures(dtype=self._feature_dtype()).fit_view(targets)
-        self._one_column = np.ndim(y) == 1
+        self._one_column_ = np.ndim(y) == 1
         return views
 
     def _set_solution(self, moments: Moments) -> None:

@@ -74,7 +74,6 @@ def test_parameters_are_kept_as_given():
         "random_state": 5,
         "chunk_size": 10,
         "dtype": "float64",
-        "accumulation": "float64",
         "verbose": True,
     }
     model = RCCA(**given)

@@ -29,7 +29,7 @@ from rnca.features import FeatureMap
 Matrix = npt.NDArray[np.float64]
 
 # What `draw` leaves; everything else that is fitted belongs to a solution.
-DRAWN = ("map_", "map_x_", "map_y_", "n_features_in_", "feature_names_in_", "_one_column")
+DRAWN = ("map_", "map_x_", "map_y_", "n_features_in_", "feature_names_in_", "_one_column_")
 
 
 class FeatureFit(BaseEstimator):
@@ -58,6 +58,9 @@ class FeatureFit(BaseEstimator):
 
     def _check_components(self, n: int | None) -> None:
         """Refuse more components than features or, if n is known, than rows allow."""
+
+    def _warn(self) -> None:
+        """Warn of a fit whose results may mislead."""
 
     def _set_solution(self, moments: Moments) -> None:
         """Set the fitted attributes that follow from the moments of the drawn maps."""
@@ -105,8 +108,8 @@ class FeatureFit(BaseEstimator):
         if views[0].columns is not None:
             self.feature_names_in_ = views[0].columns
         return [
-            self._unfitted_map(*given, seed).fit_view(view)
-            for given, seed, view in zip(parameters, own_seeds, views, strict=False)
+            self._unfitted_map(kind, count, gamma, seed).fit_view(view)
+            for (kind, count, gamma), seed, view in zip(parameters, own_seeds, views, strict=False)
         ]
 
     def _head_rows(self) -> int:
@@ -129,6 +132,7 @@ class FeatureFit(BaseEstimator):
         self._forget_moments()
         fresh._solve(fresh._moments_of_rows(views, 0, None))
         self.__dict__ = fresh.__dict__
+        self._warn()
         return self
 
     def _fit_stream(self, stream: Iterator[list[View]]) -> Self:
@@ -142,6 +146,7 @@ class FeatureFit(BaseEstimator):
             fresh._add_rows(moments, views, 0, len(views[0]))
         fresh._solve(moments)
         self.__dict__ = fresh.__dict__
+        self._warn()
         return self
 
     def _draw_again(self, *data: Any) -> Self:
@@ -162,11 +167,12 @@ class FeatureFit(BaseEstimator):
         fresh = unfitted_copy(self, keep=DRAWN)
         fresh._solve(moments)
         self.__dict__ = fresh.__dict__
+        self._warn()
         return self
 
     def _forget_moments(self) -> None:
         """Drop the moments of an earlier pass before memory for new ones is taken."""
-        for name in ("moments_", "_whitened"):
+        for name in ("moments_", "_whitened_"):
             self.__dict__.pop(name, None)
 
     def _moments_of_rows(self, views: Sequence[View], start: int, stop: int | None) -> Moments:
@@ -220,16 +226,14 @@ class FeatureFit(BaseEstimator):
             )
 
     def _projected_chunks(
-        self, view: View, fitted: FeatureMap, mean: FloatArray, basis: FloatArray
+        self, view: View, fitted: FeatureMap, mean: Matrix, basis: Matrix
     ) -> Iterator[Matrix]:
         """Features less their training mean, times a basis, chunk by chunk in float64."""
         check_width(view, fitted)
         for low, high in grid(0, len(view), self._chunk_size()):
             yield centred_features(fitted, view.read(low, high), mean) @ basis
 
-    def _projected(
-        self, view: View, fitted: FeatureMap, mean: FloatArray, basis: FloatArray
-    ) -> FloatArray:
+    def _projected(self, view: View, fitted: FeatureMap, mean: Matrix, basis: Matrix) -> FloatArray:
         out = np.empty((len(view), basis.shape[1]), view.read(0, 1).dtype)
         filled = 0
         for projected in self._projected_chunks(view, fitted, mean, basis):
@@ -240,7 +244,7 @@ class FeatureFit(BaseEstimator):
     def __getstate__(self) -> Any:
         # Moments serve `path` and can take gigabytes: a pickled model is one to deploy.
         state: Any = super().__getstate__()
-        return {key: state[key] for key in state if key not in ("moments_", "_whitened")}
+        return {key: state[key] for key in state if key not in ("moments_", "_whitened_")}
 
     def __copy__(self) -> Self:
         copied = object.__new__(type(self))

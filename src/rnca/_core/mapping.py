@@ -53,7 +53,7 @@ def check_reg(value: Any) -> float:
 def check_width(view: View, fitted: Any) -> None:
     """Refuse a view whose columns are not those the map was fitted to, in number or by name."""
     columns = getattr(fitted, "feature_names_in_", None)
-    check_same_columns(view, fitted.n_features_in_, columns, "the data in fit")
+    check_same_columns(view, fitted.n_features_in_, columns, "the view in fit")
 
 
 def unfitted_map(kind: Any, count: Any, gamma: Any, seed: int, dtype: np.dtype[Any]) -> FeatureMap:
@@ -63,7 +63,8 @@ def unfitted_map(kind: Any, count: Any, gamma: Any, seed: int, dtype: np.dtype[A
     covariances of data can be ill-conditioned.
     """
     if isinstance(kind, LinearFeatures):
-        return clone(kind).set_params(dtype=kind.dtype or np.float64)
+        linear: FeatureMap = clone(kind).set_params(dtype=kind.dtype or np.float64)
+        return linear
     if isinstance(kind, FeatureMap):
         own: FeatureMap = clone(kind).set_params(dtype=dtype)
         if "random_state" in own.get_params() and own.get_params()["random_state"] is None:
@@ -124,7 +125,8 @@ def add_rows(
         z = [buffer[: high - low] for buffer in buffers]
         for view, fitted, shift, out in zip(views, maps, moments.shifts, z, strict=True):
             centred_features(fitted, view.read(low, high), shift, out)
-        moments.add_centred(*z)  # zᵀz for the covariances of Sections 3 and 4
+        with np.errstate(over="ignore", invalid="ignore"):  # refused below
+            moments.add_centred(*z)  # zᵀz for the covariances of Sections 3 and 4
     _refuse_overflow(moments)
 
 

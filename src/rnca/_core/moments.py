@@ -374,10 +374,12 @@ def _add_product(
     a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], into: npt.NDArray[np.float64]
 ) -> None:
     """Add aᵀb to a matrix, tile by tile; of aᵀa only the tiles on and below the diagonal."""
+    scratch = np.empty(min(len(into), _TILE) * min(into.shape[1], _TILE))
     for i in _tiles(a.shape[1]):
         for j in _tiles(b.shape[1]):
             if a is not b or j.start <= i.start:
-                into[i, j] += a[:, i].T @ b[:, j]
+                tile = into[i, j]
+                tile += np.matmul(a[:, i].T, b[:, j], out=scratch[: tile.size].reshape(tile.shape))
 
 
 def _tiles(m: int) -> list[slice]:

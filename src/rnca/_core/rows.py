@@ -114,8 +114,9 @@ def view_of_columns(data: Any, name: str) -> View:
 def _mapped_file(data: Any) -> mmap.mmap | None:
     """Return the memory map that holds an array, unless it is copy-on-write."""
     while isinstance(data, np.ndarray):
-        if isinstance(data, np.memmap) and data._mmap is not None:
-            return data._mmap if data.mode in ("r", "r+") else None
+        mapped = getattr(data, "_mmap", None)
+        if isinstance(data, np.memmap) and isinstance(mapped, mmap.mmap):
+            return mapped if data.mode in ("r", "r+") else None
         data = data.base
     return None
 

@@ -8,7 +8,7 @@ Estimator = TypeVar("Estimator", bound=BaseEstimator)
 
 
 def unfitted_copy(estimator: Estimator, keep: tuple[str, ...] = ()) -> Estimator:
-    """Copy an estimator with its parameters and scikit-learn's settings, but not what it fitted.
+    """Copy an estimator without its fitted attributes: those whose names end in an underscore.
 
     Parameters
     ----------
@@ -16,11 +16,10 @@ def unfitted_copy(estimator: Estimator, keep: tuple[str, ...] = ()) -> Estimator
     keep : tuple of str
         Fitted attributes to copy as well, where there are any.
     """
-    settings = {*estimator.get_params(deep=False), *keep}
     copied = object.__new__(type(estimator))
     copied.__dict__ = {
         name: value
         for name, value in vars(estimator).items()
-        if name in settings or name.startswith(("_sklearn", "_metadata"))
+        if not name.endswith("_") or name in keep
     }
     return copied

@@ -14,8 +14,8 @@ from tqdm import tqdm
 
 from rnca._core.rows import FloatArray, View
 from rnca._core.seeding import derived_seed
-from rnca._core.workers import Run, workers
 from rnca.features import FEATURE_MAPS, FeatureMap
+from workflow.lib.workers import Run, workers
 from workflow.stages.maps.fit import MAPS
 
 TIME_COLUMNS = (

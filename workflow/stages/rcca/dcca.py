@@ -16,8 +16,8 @@ from tqdm import tqdm
 from rnca._core.mapping import check_count
 from rnca._core.rows import FloatArray, View, check_pair, grid
 from rnca._core.seeding import streams
-from rnca._core.workers import Run, workers
 from rnca.cca import RCCA
+from workflow.lib.workers import Run, workers
 from workflow.stages.rcca.networks import ACTIVATIONS, Network
 from workflow.stages.rcca.training import Stopwatch, Training
 

