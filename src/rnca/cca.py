@@ -263,6 +263,7 @@ instance, or a pair, default="fourier"
         """
         check_is_fitted(self, "correlations_")
         views = self._views(X, y)
+        validate_data(self, X, reset=False, skip_check_array=True)
         check_at_least_two_rows(len(views[0]), "X")
         moments = Moments(self.F_.shape[1], self.G_.shape[1])
         projected_x = self._projected_chunks(views[0], self.map_x_, self.mean_x_, self.F_)

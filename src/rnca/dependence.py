@@ -150,8 +150,10 @@ def rdc_matrix(
     matrix = np.zeros((len(bases), len(bases)))
     for i, j in combinations_with_replacement(range(len(bases)), 2):
         matrix[i, j] = matrix[j, i] = _largest_correlation(bases[i], bases[j])
-    if hasattr(data, "columns"):
+    if hasattr(data, "iloc"):
         return data.__class__(matrix, index=data.columns, columns=data.columns)
+    if hasattr(data, "columns"):  # frames without an index, as of polars
+        return data.__class__(dict(zip(data.columns, matrix, strict=True)))
     return matrix
 
 

@@ -166,7 +166,7 @@ instance, default="fourier"
             chosen = JointFeatures([LinearFeatures(), chosen], dtype=self._feature_dtype())
         self.map_ = chosen.fit_view(x)
         self.map_y_ = LinearFeatures(dtype=self._feature_dtype()).fit_view(targets)
-        self._one_column_ = np.ndim(y) == 1
+        self._one_column_ = len((y if hasattr(y, "shape") else np.asarray(y)).shape) == 1
         return views
 
     def _set_solution(self, moments: Moments) -> None:
@@ -174,6 +174,11 @@ instance, default="fourier"
         self.coef_ = factor.unwhiten(factor.whiten_rows(moments.covariance("xy")))
         self.mean_ = moments.mean("x")
         self.intercept_ = moments.mean("y") + self.map_y_.offset_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     @property
     def _maps(self) -> list[FeatureMap]:

@@ -66,10 +66,14 @@ def test_fits_at_the_same_time_equal_fits_one_after_another(views):
     models = [RCCA(3, n_features=100, random_state=seed, dtype="float64") for seed in range(3)]
     models += [RPCA(3, n_features=100, random_state=seed, dtype="float64") for seed in range(2)]
     data = [views] * 3 + [views[:1]] * 2
-    serial = [model.fit(*given).transform(*given) for model, given in zip(models, data)]
+    serial = [
+        model.fit(*given).transform(*given) for model, given in zip(models, data, strict=True)
+    ]
     with ThreadPoolExecutor(5) as executor:
-        fits = [executor.submit(model.fit, *given) for model, given in zip(models, data)]
-    for fit, given, expected in zip(fits, data, serial):
+        fits = [
+            executor.submit(model.fit, *given) for model, given in zip(models, data, strict=True)
+        ]
+    for fit, given, expected in zip(fits, data, serial, strict=True):
         assert_allclose(fit.result().transform(*given), expected, rtol=0, atol=1e-9)
 
 
@@ -79,6 +83,6 @@ def test_paths_at_the_same_time_equal_paths_one_after_another(views):
     serial = [model.path(*each) for each in asked]
     with ThreadPoolExecutor(6) as executor:
         paths = [executor.submit(model.path, *each) for each in asked]
-    for path, expected in zip(paths, serial):
+    for path, expected in zip(paths, serial, strict=True):
         for a, b in zip(path.result(), expected, strict=True):
             assert_allclose(a.correlations_, b.correlations_, rtol=0, atol=1e-12)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.linalg
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from threadpoolctl import threadpool_limits
 
 from rnca._core import spectral
