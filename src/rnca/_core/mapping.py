@@ -53,7 +53,7 @@ def check_reg(value: Any) -> float:
 def check_width(view: View, fitted: Any) -> None:
     """Refuse a view whose columns are not those the map was fitted to, in number or by name."""
     columns = getattr(fitted, "feature_names_in_", None)
-    check_same_columns(view, fitted.n_features_in_, columns, "the view in fit")
+    check_same_columns(view, fitted.n_features_in_, columns, "the map was fitted to")
 
 
 def unfitted_map(kind: Any, count: Any, gamma: Any, seed: int, dtype: np.dtype[Any]) -> FeatureMap:

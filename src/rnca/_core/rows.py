@@ -226,7 +226,7 @@ def rechunk(chunks: Iterable[Sequence[Any]], size: int, names: str) -> Iterator[
         check_pair(views[0], views[-1])
         first = first or views
         for view, other in zip(views, first, strict=True):
-            check_same_columns(view, other.shape[1], other.columns, "the first chunk")
+            check_same_columns(view, other.shape[1], other.columns, "the first chunk has")
         # Copied: the stream may fill the same buffer again before these rows are used.
         waiting.append(tuple(np.array(view.read(0, len(view))) for view in views))
         held += len(views[0])
@@ -243,16 +243,16 @@ def rechunk(chunks: Iterable[Sequence[Any]], size: int, names: str) -> Iterator[
 def check_same_columns(
     view: View, width: int, columns: npt.NDArray[np.object_] | None, where: str
 ) -> None:
-    """Refuse a view whose columns differ in number, or by name, from those seen in ``where``."""
+    """Refuse a view whose columns differ in number, or by name, from those it must have."""
     if view.shape[1] != width:
         raise ValueError(
-            f"{view.name} has {view.shape[1]} features, but {where} has {width}: give the same "
+            f"{view.name} has {view.shape[1]} features, but {where} {width}: give the same "
             "columns, in the same order."
         )
     if columns is not None and view.columns is not None and any(columns != view.columns):
         at = int(np.flatnonzero(columns != view.columns)[0])
         raise ValueError(
-            f"column {at} of {view.name} is {view.columns[at]!r}, but {columns[at]!r} in {where}: "
+            f"column {at} of {view.name} is {view.columns[at]!r}, but {where} {columns[at]!r}: "
             "give the same columns, in the same order."
         )
 
