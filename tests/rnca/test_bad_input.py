@@ -293,7 +293,7 @@ def test_a_wrong_number_of_columns():
     model = rcca().fit(X, Y)
     refused(lambda: model.transform(X[:, :3]), "X has 3 features", "4 features")
     refused(lambda: model.transform(None, X), "y has 4 features", "fitted to 3", "same order")
-    refused(lambda: model.score(X[:, :3], Y), "X has 3 features", "fitted to 4")
+    refused(lambda: model.score(X[:, :3], Y), "X has 3 features", "expecting 4")
     refused(lambda: model.accumulate(X, X), "y has 4 features", "fitted to 3")
     for estimator in (*SINGLE,):
         refused(lambda estimator=estimator: estimator.fit(X).transform(Y), "X has 3 features", "4")
