@@ -184,10 +184,10 @@ class PrivilegedFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Feat
     >>> from rnca import PrivilegedFeatures
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 4))
-    >>> told = np.column_stack([X[:, 0] > 0, X[:, 1] ** 2 > 1])
+    >>> columns = np.column_stack([X[:, 0] > 0, X[:, 1] ** 2 > 1])
     >>> y = X[:, 0] * X[:, 1] > 0
     >>> features = PrivilegedFeatures(n_features=100, reg=0.1, random_state=0)
-    >>> features.fit(X, y, privileged=told).transform(X).shape
+    >>> features.fit(X, y, privileged=columns).transform(X).shape
     (300, 6)
     """
 

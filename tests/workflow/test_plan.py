@@ -24,7 +24,7 @@ FIT = SimpleNamespace(experiment="one")
 
 
 def test_memory_is_that_of_matrices_chunks_row_numbers_and_processes():
-    assert fit_mem_mb(6000) == PROCESSES_MB + 1152 + 787
+    assert fit_mem_mb(6000) == PROCESSES_MB + 1728 + 787
     assert fit_mem_mb(6000, 10**7) == fit_mem_mb(6000) + 1100
     assert plan().mem_mb(FIT) == plan().largest_mem_mb() == fit_mem_mb(6000, 60_000)
 

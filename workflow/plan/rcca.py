@@ -248,10 +248,10 @@ def _mem_mb(experiment: dict[str, Any]) -> int:
 def fit_mem_mb(features: int, rows: int = 0) -> int:
     """Foresee the memory of a fit of two views, in millions of bytes.
 
-    That is four m × m matrices of float64, four buffers of a chunk for each view, the row numbers
+    That is six m × m matrices of float64, four buffers of a chunk for each view, the row numbers
     of the split, and what Python and its libraries take. Of the views only chunks are held.
     """
-    matrices = 4 * 8 * features**2
+    matrices = 6 * 8 * features**2
     chunks = 2 * 4 * 8 * 2048 * features
     return PROCESSES_MB + ceil((matrices + chunks + SPLIT_BYTES_A_ROW * rows) / 1e6)
 
