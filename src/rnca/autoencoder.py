@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rnca._core.mapping import check_count
 from rnca._core.rows import PILOT_ROWS, FloatArray, View, grid
 from rnca._core.seeding import seeds
+from rnca._core.state import unfitted_copy
 from rnca.features import FeatureMap, LinearFeatures
 from rnca.pca import RPCA
 from rnca.regression import FeatureRidge
@@ -56,8 +57,6 @@ instance, default="fourier"
         Rows read, mapped and accumulated at a time.
     dtype : {"float32", "float64"}, default="float32"
         Type of the features.
-    accumulation : {"auto", "float64"}, default="auto"
-        Type of the encoder's products, see `RPCA`; the decoder's are in float64.
     verbose : bool, default=False
         Show progress over chunks.
 
@@ -67,6 +66,8 @@ instance, default="fourier"
     scale_ : ndarray
         Standard deviations of the encoder's components: what they are divided by.
     decoder_ : FeatureRidge
+    n_components_ : int
+        Number of latent factors that the decoder was fitted to.
     n_samples_ : int
 
     Examples
@@ -98,7 +99,6 @@ instance, default="fourier"
         random_state: Any = None,
         chunk_size: int = 2048,
         dtype: Any = "float32",
-        accumulation: str = "auto",
         verbose: bool = False,
     ) -> None:
         self.n_components = n_components
@@ -113,7 +113,6 @@ instance, default="fourier"
         self.random_state = random_state
         self.chunk_size = chunk_size
         self.dtype = dtype
-        self.accumulation = accumulation
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -128,27 +127,30 @@ instance, default="fourier"
         -------
         self
         """
-        return self.fit_encoder(X).fit_decoder(X)
+        fresh = unfitted_copy(self).fit_encoder(X).fit_decoder(X)
+        self.__dict__ = fresh.__dict__
+        return self
 
     def fit_encoder(self, X: Any) -> Self:
-        """Fit the encoder: first step and first pass of `fit`."""
+        """Fit the encoder: first step and first pass of `fit`; the decoder is then to be fitted."""
         self._check_bottleneck()
         view = View(X)
-        validate_data(self, X, skip_check_array=True)
-        self._seeds = seeds(self.random_state, 2)
+        fresh = unfitted_copy(self)
+        validate_data(fresh, X, skip_check_array=True)
+        fresh._seeds_ = seeds(self.random_state, 2)
         encoder = RPCA(
             self.n_components,
             feature_map=self.feature_map,
             n_features=self.n_features,
             gamma=self.gamma,
-            random_state=self._seeds[0],
+            random_state=fresh._seeds_[0],
             **self._shared(),
-            accumulation=self.accumulation,
         )
-        self.encoder_ = encoder.fit(view.data)
+        fresh.encoder_ = encoder.fit(view.data)
         variance = encoder.explained_variance_
-        self.scale_ = np.sqrt(np.where(variance > _NEGLIGIBLE * variance[0], variance, 1.0))
-        self.n_samples_ = encoder.n_samples_
+        fresh.scale_ = np.sqrt(np.where(variance > _NEGLIGIBLE * variance[0], variance, 1.0))
+        fresh.n_samples_, fresh.n_components_ = encoder.n_samples_, self.n_components
+        self.__dict__ = fresh.__dict__
         return self
 
     def fit_decoder(self, X: Any) -> Self:
@@ -171,15 +173,16 @@ instance, default="fourier"
             )
         view = View(X)
         decoder = self._unfitted_decoder()
-        # A sample's factors serve to draw the map: rows one by one would cost more than the pass.
+        # The decoder's map is drawn from a sample: encoding every row would cost another pass.
         most = max(PILOT_ROWS, self.n_decoder_features)
         sample = view.take(np.linspace(0, len(view) - 1, min(len(view), most)).astype(np.int64))
         try:
-            decoder.draw(self._encode(sample), sample)
+            decoder.draw(self._encode(sample, self.n_components), sample)
         except ValueError as error:
             raise ValueError(f"decoder: {error}") from error
         latent = _Encoded(self._encode, view, self.n_components)
-        self.decoder_ = decoder.solve(decoder.accumulate(latent, view.data))
+        decoder.solve(decoder.accumulate(latent, view.data))
+        self.__dict__ = {**vars(self), "decoder_": decoder, "n_components_": self.n_components}
         return self
 
     def path(self, regs: Sequence[float]) -> Iterator["RandomizedAutoencoder"]:
@@ -205,7 +208,7 @@ instance, default="fourier"
         check_is_fitted(self, "encoder_")
         view = View(X)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return self._encode(view.data)
+        return self._encode(view.data, self.n_components_)
 
     def inverse_transform(self, X: Any) -> FloatArray:
         """Decode latent factors.
@@ -219,7 +222,8 @@ instance, default="fourier"
         ndarray of shape (n, D)
         """
         check_is_fitted(self, "decoder_")
-        return self.decoder_.predict(X)
+        decoded: FloatArray = self.decoder_.predict(X)
+        return decoded
 
     def error(self, X: Any) -> float:
         """Relative squared error ‖X − R‖²/‖X‖² of the reconstruction R of rows X."""
@@ -229,7 +233,9 @@ instance, default="fourier"
         missed = total = 0.0
         for start, stop in grid(0, len(view), self.chunk_size):
             rows = view.read(start, stop)
-            rest = rows.astype(np.float64) - self.decoder_.predict(self._encode(rows))
+            rest = rows.astype(np.float64) - self.decoder_.predict(
+                self._encode(rows, self.n_components_)
+            )
             missed += float(np.vdot(rest, rest))
             total += float(np.square(rows, dtype=np.float64).sum())
         if total == 0:
@@ -265,17 +271,18 @@ instance, default="fourier"
             gamma=self.decoder_gamma,
             linear_part=self.linear_part,
             reg=self.reg,
-            random_state=self._seeds[1],
+            random_state=self._seeds_[1],
             **self._shared(),
         )
 
-    def _encode(self, rows: Any) -> FloatArray:
-        components = self.encoder_.transform(rows)[:, : self.n_components]
-        return components / self.scale_[: self.n_components].astype(components.dtype)
+    def _encode(self, rows: Any, d: int) -> FloatArray:
+        components = self.encoder_.transform(rows)[:, :d]
+        factors: FloatArray = components / self.scale_[:d].astype(components.dtype)
+        return factors
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.n_components)
+        return int(self.n_components_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -287,10 +294,10 @@ class _Encoded:
     """Latent factors of the rows of a view, computed when they are read."""
 
     def __init__(
-        self, encode: Callable[[FloatArray], FloatArray], view: View, n_components: int
+        self, encode: Callable[[FloatArray, int], FloatArray], view: View, n_components: int
     ) -> None:
         self.encode, self.view = encode, view
         self.shape = (len(view), n_components)
 
     def __getitem__(self, rows: slice) -> FloatArray:
-        return self.encode(self.view.read(*rows.indices(len(self.view))[:2]))
+        return self.encode(self.view.read(*rows.indices(len(self.view))[:2]), self.shape[1])

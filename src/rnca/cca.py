@@ -1,32 +1,39 @@
 """Randomized nonlinear canonical correlation analysis (Section 4 of the paper)."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, product
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import TransformerMixin
+from sklearn.utils._set_output import _get_container_adapter
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rnca._core.fitting import CertifiedFit
+from rnca._core.fitting import FeatureFit, shortened
 from rnca._core.mapping import check_count, pair
 from rnca._core.moments import Moments
-from rnca._core.rows import View, check_at_least_two_rows, check_pair, rechunk
+from rnca._core.rows import View, check_at_least_two_rows, check_pair, rechunk, view_of_columns
 from rnca._core.spectral import column_signs
-from rnca._core.whitening import Matrix, Whitened, whitened_error
+from rnca._core.state import unfitted_copy
+from rnca._core.whitening import Factor, Whitened
 from rnca.features import FeatureMap
 
 _ROUNDING = 1e-6
 # Standard deviations that rounding gives a constant; canonical variables are of order 1.
 _CONSTANT = 1e-12
+# Independent views show training correlations this large with 20 rows per feature and reg = 0.
+_NOISE_LIMIT = 0.43
+# Predicted error of the correlations above which a fit warns.
+_ERROR_LIMIT = 1e-3
 
 
-class RCCA(CertifiedFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RCCA(TransformerMixin, FeatureFit, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Canonical correlation analysis of two views on random nonlinear features.
 
     Linear CCA of z_x(X) and z_y(Y): an approximation of kernel CCA whose cost is linear in the
-    number of rows n, and whose memory, 32·m² bytes and a few chunks, does not depend on it.
+    number of rows n. Memory does not depend on n: about 24·m² bytes and one chunk of features
+    during the pass, 48·m² bytes for the solution.
     ``RCCA(feature_map="linear")`` is linear CCA.
 
     Parameters
@@ -49,12 +56,7 @@ instance, or a pair, default="fourier"
     chunk_size : int, default=2048
         Rows read, mapped and accumulated at a time.
     dtype : {"float32", "float64"}, default="float32"
-        Type of the features.
-    accumulation : {"auto", "float64"}, default="auto"
-        Type of the products of features in `fit`. "auto" takes float32 products, which are
-        faster, where their effect on every correlation, estimated after the fit, stays below
-        1e-5. Sums over chunks are in float64 either way, and so are all products in
-        `accumulate` and `fit_chunks`.
+        Type of the features; linear features are always float64. Products and sums are float64.
     verbose : bool, default=False
         Show progress over chunks.
 
@@ -72,16 +74,14 @@ instance, or a pair, default="fourier"
     F_, G_ : ndarray of shape (m, n_components)
         Canonical bases: the canonical variables are (z_x(X) − mean_x_) F_ and likewise for Y.
     conditioning_ : dict
-        Per view the smallest pivot of the regularised covariance and the effective rank
-        (tr C)² / tr C² of the covariance. A pivot p times the variance of its feature leaves
-        correlations an error of about 1e-16/p, and of 6e-8/√(np) with float32 features.
+        Per view (``_x``, ``_y``) the ``smallest_pivot`` of the regularised covariance, its
+        ``effective_rank`` (tr C)² / tr C² and ``degrees_of_freedom`` tr C(C + reg·I)⁻¹. For both,
+        ``predicted_error`` of the correlations: a pivot of p times the variance of its feature
+        leaves about 1e-16/p, and 6e-8/√(np) with float32 features; and ``noise_level``, the
+        largest training correlation that independent views with these degrees of freedom show.
+        A fit warns if the error exceeds 1e-3, or the noise level 0.43.
     moments_ : Moments
         What the pass over the data left; `path` reads it. Not pickled.
-    accumulation_ : {"float32", "float64"}
-        What was chosen.
-    accumulation_error_ : float
-        The estimate: the spectral norm of the error of the whitened covariances, which bounds
-        the effect on every correlation. 0 for float64.
     n_samples_ : int
 
     Examples
@@ -109,7 +109,6 @@ instance, or a pair, default="fourier"
         random_state: Any = None,
         chunk_size: int = 2048,
         dtype: Any = "float32",
-        accumulation: str = "auto",
         verbose: bool = False,
     ) -> None:
         self.n_components = n_components
@@ -120,23 +119,22 @@ instance, or a pair, default="fourier"
         self.random_state = random_state
         self.chunk_size = chunk_size
         self.dtype = dtype
-        self.accumulation = accumulation
         self.verbose = verbose
 
-    def fit(self, X: Any, Y: Any) -> Self:
+    def fit(self, X: Any, y: Any) -> Self:
         """Fit to two views of the same samples.
 
         Parameters
         ----------
         X : array-like, memory map or row-sliceable object of shape (n, p)
-        Y : likewise, of shape (n, q)
+        y : likewise, of shape (n, q) or (n,)
+            The second view.
 
         Returns
         -------
         self
         """
-        self.draw(X, Y)
-        return self._fit_views([View(X, "X"), View(Y, "Y")])
+        return self._fit_rows(X, y)
 
     def fit_chunks(self, chunks: Iterable[tuple[Any, Any]]) -> Self:
         """Fit to a stream of (x, y) chunks of any lengths, read once.
@@ -144,50 +142,25 @@ instance, or a pair, default="fourier"
         The stream's head, its first max(m, chunk_size) rows, gives the pilot means, median kernel
         widths and Nyström landmarks.
         """
-        stream = rechunk(chunks, self._head_rows(), "XY")
-        head = next(stream)
-        self.draw(*head)
-        return self.solve(self._moments_of_stream(chain([head], stream)))
+        return self._fit_stream(rechunk(chunks, self._head_rows(), "Xy"))
 
-    def draw(self, X: Any, Y: Any) -> Self:
+    def draw(self, X: Any, y: Any) -> Self:
         """Draw both feature maps (widths, weights, landmarks) without a pass over the data.
 
         First of the three steps of `fit`, for passes split over processes: every process draws
-        the same maps from the same data and an integer ``random_state``.
+        the same maps from the same data and an integer ``random_state``. A model that was fitted
+        is then no longer fitted.
         """
-        self._check_components()
-        x, y = View(X, "X"), View(Y, "Y")
-        validate_data(self, X, skip_check_array=True)
-        check_pair(x, y)
-        check_at_least_two_rows(len(x), "X")
-        self.map_x_, self.map_y_ = self._fitted_maps(x, y)
-        return self
+        return self._draw_again(X, y)
 
-    def accumulate(self, X: Any, Y: Any, start: int = 0, stop: int | None = None) -> Moments:
+    def accumulate(self, X: Any, y: Any, start: int = 0, stop: int | None = None) -> Moments:
         """Accumulate the moments of the features of rows ``start:stop``.
 
         Second step of `fit`. Ranges that `shard_bounds` gives, merged in order,
         agree with one pass.
         """
         check_is_fitted(self, "map_x_")
-        x, y = View(X, "X"), View(Y, "Y")
-        check_pair(x, y)
-        return self._moments_of_rows([x, y], start, stop)
-
-    def solve(self, moments: Moments) -> Self:
-        """Solve for the canonical bases: third step of `fit`.
-
-        Parameters
-        ----------
-        moments : Moments
-            Of the maps of this estimator. Kept as ``moments_``.
-        """
-        check_is_fitted(self, "map_x_")
-        self._check_moments(moments)
-        self._whitened = None
-        self.moments_ = moments
-        self._set_solution(moments, self._whiten(*self._regs(self.reg)))
-        return self
+        return self._moments_of_rows(self._views(X, y), start, stop)
 
     def path(self, sizes: Sequence[Any], regs: Sequence[Any] | None = None) -> list["RCCA"]:
         """Models at smaller m, and other reg, from the pass already made.
@@ -214,43 +187,73 @@ instance, or a pair, default="fourier"
         check_is_fitted(self, "map_x_")
         self._check_has_moments()
         checked = [self._check_sizes(size) for size in sizes]
-        for reg, (m_x, m_y) in product([self.reg] if regs is None else regs, checked):
-            model = RCCA(**{**self.get_params(deep=False), "reg": reg, "n_features": (m_x, m_y)})
-            self._hand_on_columns(model)
-            model.map_x_, model.map_y_ = self.map_x_.prefix(m_x), self.map_y_.prefix(m_y)
-            model._set_solution(self.moments_, self._whiten(*self._regs(reg)))
-            model._inherit_certificate(self)
-            yield model
+        for reg in [self.reg] if regs is None else regs:
+            whitened = self._whitening(self.moments_, *self._regs(reg))
+            for m_x, m_y in checked:
+                model = unfitted_copy(self, keep=("n_features_in_", "feature_names_in_"))
+                model.map_x_, model.map_y_ = self.map_x_.prefix(m_x), self.map_y_.prefix(m_y)
+                kinds = pair(self.feature_map, "feature_map")
+                maps = tuple(map(shortened, kinds, model._maps))
+                model.set_params(
+                    reg=reg,
+                    n_features=(m_x, m_y),
+                    feature_map=kinds[0] if maps == kinds and kinds[0] == kinds[1] else maps,
+                )
+                model._set_from(self.moments_, whitened)
+                yield model
 
-    def transform(self, X: Any, Y: Any = None) -> Any:
+    def transform(self, X: Any, y: Any = None) -> Any:
         """Canonical variables, centred by the training means.
 
         Parameters
         ----------
         X : array-like of shape (n, p), or None
-        Y : array-like of shape (n, q), optional
+        y : array-like of shape (n, q), optional
 
         Returns
         -------
-        ndarray of shape (n, n_components), or a pair of them if both views are given
+        ndarray or data frame of shape (n, n_components), or a pair of them if both views are given
         """
         check_is_fitted(self, "correlations_")
-        if X is None and Y is None:
-            raise ValueError("transform needs X, Y or both; both are None.")
-        views = [None if X is None else View(X, "X"), None if Y is None else View(Y, "Y")]
+        if X is None and y is None:
+            raise ValueError("transform needs X, y or both; both are None.")
+        parts = []
         if X is not None:
+            view = View(X, "X")
             validate_data(self, X, reset=False, skip_check_array=True)
-        parts = [
-            self._projected(view, fitted, mean, basis)
-            for view, fitted, mean, basis in (
-                (views[0], self.map_x_, self.mean_x_, self.F_),
-                (views[1], self.map_y_, self.mean_y_, self.G_),
-            )
-            if view is not None
-        ]
+            variables = self._projected(view, self.map_x_, self.mean_x_, self.F_)
+            parts.append(self._in_container(variables, X, "x"))
+        if y is not None:
+            view = view_of_columns(y, "y")
+            variables = self._projected(view, self.map_y_, self.mean_y_, self.G_)
+            parts.append(self._in_container(variables, y, "y"))
         return parts[0] if len(parts) == 1 else tuple(parts)
 
-    def component_correlations(self, X: Any, Y: Any) -> npt.NDArray[np.float64]:
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Set the container that `transform` returns for either view.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"} or None
+            None leaves it as it is.
+        """
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}
+        return self
+
+    def get_feature_names_out(self, input_features: Any = None, view: str = "x") -> Any:
+        """Names of the canonical variables of X, ``rcca_x0``, …, or of y for ``view="y"``.
+
+        Parameters
+        ----------
+        input_features : ignored
+        view : {"x", "y"}
+        """
+        check_is_fitted(self, "correlations_")
+        prefix = f"{type(self).__name__.lower()}_{view}"
+        return np.array([f"{prefix}{i}" for i in range(self.F_.shape[1])], dtype=object)
+
+    def component_correlations(self, X: Any, y: Any) -> npt.NDArray[np.float64]:
         """Correlation of each pair of canonical variables on the given rows.
 
         Returns
@@ -259,35 +262,61 @@ instance, or a pair, default="fourier"
             Signed. A variable that is constant on these rows has correlation 0.
         """
         check_is_fitted(self, "correlations_")
-        x, y = View(X, "X"), View(Y, "Y")
-        check_pair(x, y)
-        check_at_least_two_rows(len(x), "X")
+        views = self._views(X, y)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        check_at_least_two_rows(len(views[0]), "X")
         moments = Moments(self.F_.shape[1], self.G_.shape[1])
-        projected_x = self._projected_chunks(x, self.map_x_, self.mean_x_, self.F_)
-        projected_y = self._projected_chunks(y, self.map_y_, self.mean_y_, self.G_)
+        projected_x = self._projected_chunks(views[0], self.map_x_, self.mean_x_, self.F_)
+        projected_y = self._projected_chunks(views[1], self.map_y_, self.mean_y_, self.G_)
         for zx, zy in zip(projected_x, projected_y, strict=True):
             moments.update(zx, zy)
         return paired_correlations(moments)
 
-    def score(self, X: Any, Y: Any) -> float:
+    def score(self, X: Any, y: Any) -> float:
         """Sum over components of the absolute correlation on the given rows.
 
         The paper's figure of merit. Under pure noise each component still adds about √(2/(πn)):
         compare `component_correlations`, which keeps signs.
         """
-        return float(np.abs(self.component_correlations(X, Y)).sum())
+        return float(np.abs(self.component_correlations(X, y)).sum())
 
-    def _set_solution(self, moments: Moments, whitened: Whitened) -> None:
+    def _views(self, X: Any, y: Any) -> list[View]:
+        views = [View(X, "X"), view_of_columns(y, "y")]
+        check_pair(*views)
+        return views
+
+    def _draw(self, X: Any, y: Any) -> list[View]:
+        views = self._views(X, y)
+        validate_data(self, X, skip_check_array=True)
+        self._draw_maps(*views)
+        return views
+
+    def _draw_maps(self, *views: View) -> None:
+        self._regs(self.reg)
+        check_count(self.n_components, "n_components")
+        self.map_x_, self.map_y_ = self._fitted_maps(*views)
+        self._check_components(None)
+
+    def _check_components(self, n: int | None) -> None:
+        """Refuse more components than features or, if n is known, than rows allow."""
         m_x, m_y = (fitted.n_features_out for fitted in self._maps)
-        self.n_samples_ = moments.n
-        k = self.n_components
-        most = min(m_x, m_y, self.n_samples_ - 1)
-        if k > most:
+        limit = min(m_x, m_y) if n is None else min(m_x, m_y, n - 1)
+        if self.n_components > limit:
+            rows = "" if n is None else f" and n_samples = {n}"
             raise ValueError(
-                f"n_components={k}: with {m_x} and {m_y} features and n_samples = "
-                f"{self.n_samples_} there are at most {most} canonical variables."
+                f"n_components={self.n_components}: with {m_x} and {m_y} features{rows} there are "
+                f"at most {limit} canonical variables."
             )
-        correlations, F, G = whitened.canonical(m_x, m_y, k)
+
+    def _set_solution(self, moments: Moments) -> None:
+        self._whitened_ = Whitened(moments, *self._regs(self.reg))
+        self._set_from(moments, self._whitened_)
+
+    def _set_from(self, moments: Moments, whitened: Whitened) -> None:
+        m_x, m_y = (fitted.n_features_out for fitted in self._maps)
+        check_count(self.n_components, "n_components")
+        self._check_components(moments.n)
+        correlations, F, G = whitened.canonical(m_x, m_y, self.n_components)
         if correlations[0] > 1 + _ROUNDING:
             raise FloatingPointError(
                 f"the largest canonical correlation came out as {correlations[0]:.8f}, above 1: "
@@ -296,27 +325,39 @@ instance, or a pair, default="fourier"
                 'Raise reg, use fewer features, or dtype="float64".'
             )
         signs = column_signs(F)
+        self.n_samples_ = moments.n
         self.correlations_, self.F_, self.G_ = correlations, F * signs, G * signs
-        self.training_correlations_ = _training_correlations(self, *whitened.regs)
+        self.training_correlations_ = _training_correlations(self, *self._regs(self.reg))
         self.mean_x_, self.mean_y_ = moments.mean("x")[:m_x], moments.mean("y")[:m_y]
-        self.accumulation_ = "float64" if moments.error is None else "float32"
-        self.accumulation_error_ = 0.0 if moments.error is None else np.inf
-        self.conditioning_ = {
-            f"{what}_{view}": float(value)
-            for view, factor, m in (("x", whitened.x, m_x), ("y", whitened.y, m_y))
-            for what, value in (
-                ("smallest_pivot", factor.pivots[:m].min()),
-                ("effective_rank", factor.effective_ranks[m - 1]),
+        self.conditioning_ = _conditioning(self._maps, [whitened.x, whitened.y], moments.n)
+
+    def _warn(self) -> None:
+        """Warn of training correlations that overfit, or that rounding has changed."""
+        noise, error = (self.conditioning_[name] for name in ("noise_level", "predicted_error"))
+        if noise > _NOISE_LIMIT:
+            warnings.warn(
+                f"n_samples={self.n_samples_} is small for {self.F_.shape[0]} and "
+                f"{self.G_.shape[0]} features with reg={self.reg}: independent views would show "
+                f"training correlations of {noise:.2f}. Judge the fit by `score` on other rows; "
+                "raise reg, or use fewer features or more rows. See docs/own-data.md.",
+                stacklevel=4,
             )
-        }
+        if error > _ERROR_LIMIT:
+            warnings.warn(
+                f"the covariances are ill-conditioned with reg={self.reg}: the correlations may "
+                f'be off by {error:.0e}. Raise reg, use fewer features, or dtype="float64". '
+                "See docs/own-data.md.",
+                stacklevel=4,
+            )
 
-    _whitened: Whitened | None = None
+    _whitened_: Whitened | None = None
 
-    def _whiten(self, reg_x: float, reg_y: float) -> Whitened:
-        if self._whitened is None or not self._whitened.holds(self.moments_, reg_x, reg_y):
-            self._whitened = None  # frees D before the next one is made
-            self._whitened = Whitened(self.moments_, reg_x, reg_y)
-        return self._whitened
+    def _whitening(self, moments: Moments, reg_x: float, reg_y: float) -> Whitened:
+        """Return the factors of the fit, or new ones: `path` changes nothing in this model."""
+        own = self._whitened_
+        if own is not None and own.is_of(moments, reg_x, reg_y):
+            return own
+        return Whitened(moments, reg_x, reg_y)
 
     def _check_sizes(self, size: Any) -> tuple[int, int]:
         sizes = pair(size, "sizes")
@@ -324,37 +365,60 @@ instance, or a pair, default="fourier"
             self._check_size(m, fitted)
         return int(sizes[0]), int(sizes[1])
 
-    def _check_components(self) -> None:
-        check_count(self.n_components, "n_components")
-        self._regs(self.reg)
-
-    def _float32_error(self, exact_times: Callable[[Matrix], Matrix]) -> float:
-        whitened = self._whiten(*self._regs(self.reg))
-        return whitened_error(self.moments_, [whitened.x, whitened.y], exact_times)
-
-    def _inherit_certificate(self, fitted: "RCCA") -> None:
-        """Take over what was shown at the full m: it holds for leading blocks and larger reg."""
-        if self.accumulation_ == "float64":
-            return
-        regs = zip(self._regs(self.reg), self._regs(fitted.reg), strict=True)
-        if any(own < shown for own, shown in regs):
-            raise ValueError(
-                f"reg={self.reg!r} in regs: the fit took float32 products, which were shown to do "
-                f"for reg={fitted.reg!r} or more. Fit with the smallest reg, or with "
-                'accumulation="float64".'
-            )
-        self.accumulation_error_ = fitted.accumulation_error_
-
-    def _adopt(self, maps: Sequence[FeatureMap]) -> None:
-        self.map_x_, self.map_y_ = maps
+    def _in_container(self, variables: Any, original: Any, view: str) -> Any:
+        """Put canonical variables into the container that `set_output` chose."""
+        adapter = _get_container_adapter("transform", self)
+        if adapter is None:
+            return variables
+        names = self.get_feature_names_out(view=view)
+        return adapter.create_container(variables, original, columns=names)
 
     @property
     def _maps(self) -> list[FeatureMap]:
         return [self.map_x_, self.map_y_]
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.F_.shape[1])
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "correlations_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _conditioning(
+    maps: Sequence[FeatureMap], factors: Sequence[Factor], n: int
+) -> dict[str, float]:
+    """Compute ``conditioning_`` for the leading blocks that the maps describe."""
+    found, errors, shares = {}, [], []
+    for view, fitted, factor in zip("xy", maps, factors, strict=True):
+        m = fitted.n_features_out
+        found[f"smallest_pivot_{view}"] = float(factor.pivots[:m].min())
+        found[f"effective_rank_{view}"] = float(factor.effective_ranks[m - 1])
+        found[f"degrees_of_freedom_{view}"] = float(factor.degrees_of_freedom[m - 1])
+        share = float((factor.pivots[:m] / factor.variances[:m]).min())
+        errors.append(1e-16 / share)
+        if fitted.feature_dtype == np.float32:
+            errors.append(6e-8 / np.sqrt(n * share))
+        shares.append(min(factor.degrees_of_freedom[m - 1] / (n - 1), 1.0))
+    found["predicted_error"] = max(errors)
+    found["noise_level"] = _noise_level(*shares)
+    return found
+
+
+def _noise_level(a: float, b: float) -> float:
+    """Largest canonical correlation of independent views (Wachter's edge).
+
+    Parameters
+    ----------
+    a, b : float
+        Degrees of freedom of each view, per row.
+    """
+    if a + b >= 1:
+        return 1.0
+    return float(np.sqrt(a + b - 2 * a * b + 2 * np.sqrt(a * b * (1 - a) * (1 - b))))
 
 
 def paired_correlations(moments: Moments) -> npt.NDArray[np.float64]:

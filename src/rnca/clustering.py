@@ -4,13 +4,11 @@ Section 3 of the paper names it as an extension of RPCA.
 """
 
 import warnings
-from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
@@ -18,8 +16,8 @@ from sklearn.base import (
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rnca._core.fitting import CertifiedFit, Matrix
-from rnca._core.mapping import check_count
+from rnca._core.fitting import FeatureFit, Matrix
+from rnca._core.mapping import centred_features, check_count
 from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, View, check_at_least_two_rows, grid
 from rnca._core.seeding import seeds, streams
@@ -55,6 +53,7 @@ class DegreeNormalised(FeatureMap):
         self.inner, self.mean, self.squares, self.rows = inner, mean, squares, rows
         self.mean_, self.squares_ = mean, squares
         self.offset_, self.n_features_in_ = inner.offset_, inner.n_features_in_
+        self.dtype = inner.dtype
 
     @property
     def floor(self) -> float:
@@ -87,7 +86,7 @@ class DegreeNormalised(FeatureMap):
 
 
 class RSpectralClustering(
-    CertifiedFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, FeatureFit
 ):
     """Spectral clustering on random nonlinear features.
 
@@ -125,8 +124,6 @@ instance, default="nystroem"
         Rows read, mapped and accumulated at a time.
     dtype : {"float32", "float64"}, default="float32"
         Type of the features.
-    accumulation : {"auto", "float64"}, default="auto"
-        Type of the products of features: as in `rnca.RPCA`.
     verbose : bool, default=False
         Show progress over chunks.
 
@@ -149,7 +146,6 @@ instance, default="nystroem"
         The features times this are the eigenvectors, before rows are normalised.
     map_ : FeatureMap
         The fitted feature map; with ``normalise`` its features are divided by roots of degrees.
-    accumulation_, accumulation_error_ : as in `rnca.RPCA`
     n_samples_ : int
 
     Examples
@@ -174,7 +170,6 @@ instance, default="nystroem"
         random_state: Any = None,
         chunk_size: int = 2048,
         dtype: Any = "float32",
-        accumulation: str = "auto",
         verbose: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
@@ -186,7 +181,6 @@ instance, default="nystroem"
         self.random_state = random_state
         self.chunk_size = chunk_size
         self.dtype = dtype
-        self.accumulation = accumulation
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -210,7 +204,7 @@ instance, default="nystroem"
         of_map, _, of_kmeans, of_width = seeds(self.random_state, 4)
         drawn = self._drawn_map(view, of_map, of_width)
         self.map_ = self._normalised(drawn, view) if self.normalise else drawn
-        self._fit_views([view])
+        self._set_solution(self._moments_of_rows([view], 0, None))
         embedding = self._embedding_of_training_rows(view)
         self._kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=of_kmeans)
         self.labels_ = self._kmeans.fit(embedding).labels_
@@ -224,9 +218,8 @@ instance, default="nystroem"
             )
         return self
 
-    def solve(self, moments: Moments) -> Self:
+    def _set_solution(self, moments: Moments) -> None:
         """Solve for the eigenvectors, given the moments of the features ``map_``."""
-        self._check_moments(moments)
         m, n, k = self.map_.n_features_out, moments.n, self.n_clusters
         if k > min(m, n):
             raise ValueError(
@@ -246,10 +239,6 @@ instance, default="nystroem"
         roots = np.sqrt(np.where(null, np.inf, values))
         self.basis_ = vectors * column_signs(vectors) / roots
         self.eigenvalues_ = np.maximum(values, 0.0)
-        self.accumulation_ = "float64" if moments.error is None else "float32"
-        smallest = max(float(self.eigenvalues_[-1]), np.finfo(np.float64).tiny)
-        self.accumulation_error_ = moments.error_norm(m) / smallest
-        return self
 
     def transform(self, X: Any) -> FloatArray:
         """Row-normalised eigenvectors, extended to new rows.
@@ -288,14 +277,11 @@ instance, default="nystroem"
 
     def _normalised(self, fitted: FeatureMap, view: View) -> DegreeNormalised:
         """Divide features by roots of degrees, for which the mean feature is needed."""
-        size = min(self._chunk_size(), len(view))
-        z = np.empty((size, fitted.n_features_out), self._feature_dtype())
-        mean, squares = np.zeros(z.shape[1]), np.zeros(z.shape[1])
-        for low, high in grid(0, len(view), size):
-            rows = z[: high - low]
-            fitted.features(view.read(low, high), rows)
-            mean += rows.sum(axis=0, dtype=np.float64)
-            squares += np.einsum("ij,ij->j", rows, rows)
+        mean, squares = np.zeros(fitted.n_features_out), np.zeros(fitted.n_features_out)
+        for low, high in grid(0, len(view), self._chunk_size()):
+            z = centred_features(fitted, view.read(low, high), 0.0)
+            mean += z.sum(axis=0)
+            squares += np.einsum("ij,ij->j", z, z)
         return DegreeNormalised(fitted, mean / len(view), squares / len(view), len(view))
 
     def _embedding(self, view: View) -> Matrix:
@@ -325,20 +311,9 @@ instance, default="nystroem"
         unfitted = self._unfitted_map(self.feature_map, count, gamma, of_map)
         return (unfitted.set_params(whiten=True) if is_nystroem else unfitted).fit_view(view)
 
-    def _float32_error(self, exact_times: Callable[[Matrix], Matrix]) -> float:
-        # An eigenvalue moves by no more than the error's norm, of which the sketch suffices here.
-        return self.accumulation_error_
-
-    def _adopt(self, maps: Sequence[FeatureMap]) -> None:
-        (self.map_,) = maps
-
     @property
     def _maps(self) -> list[FeatureMap]:
         return [self.map_]
-
-    @property
-    def _n_wanted(self) -> int:
-        return self.n_clusters
 
     @property
     def _n_features_out(self) -> int:

@@ -13,12 +13,13 @@ from scipy.stats import rankdata
 from tqdm import tqdm
 
 from rnca._core.mapping import check_count
-from rnca._core.rows import View, check_at_least_two_rows, check_pair
+from rnca._core.rows import View, check_at_least_two_rows, check_pair, view_of_columns
 from rnca._core.seeding import streams
 
 Matrix = npt.NDArray[np.float64]
 
-# Of what those before leave over of a column: below this share of it, the column is dropped.
+# A column is dropped if its residual after projection on the previous columns is below this
+# fraction of its norm.
 _DEPENDENT = 1e-7
 # A constant, once its mean is taken off, is rounding of this size.
 _CONSTANT = 1e-14
@@ -149,15 +150,17 @@ def rdc_matrix(
     matrix = np.zeros((len(bases), len(bases)))
     for i, j in combinations_with_replacement(range(len(bases)), 2):
         matrix[i, j] = matrix[j, i] = _largest_correlation(bases[i], bases[j])
-    if hasattr(data, "columns"):
+    if hasattr(data, "iloc"):
         return data.__class__(matrix, index=data.columns, columns=data.columns)
+    if hasattr(data, "columns"):  # frames without an index, as of polars
+        return data.__class__(dict(zip(data.columns, matrix, strict=True)))
     return matrix
 
 
 def _bases(
     X: Any, Y: Any, n_features: int, scale: float, random_state: Any
 ) -> tuple[Matrix, Matrix, np.random.Generator]:
-    x, y = _sample(X, "X"), _sample(Y, "Y")
+    x, y = view_of_columns(X, "X"), view_of_columns(Y, "Y")
     check_pair(x, y)
     _check_settings(len(x), n_features, scale)
     of_x, of_y, rest = streams(random_state, 3)
@@ -167,11 +170,6 @@ def _bases(
         _basis(y.read(0, n), n_features, scale, of_y),
         rest,
     )
-
-
-def _sample(data: Any, name: str) -> View:
-    values = data if hasattr(data, "shape") else np.asarray(data)
-    return View(np.asarray(values)[:, None] if len(values.shape) == 1 else values, name)
 
 
 def _check_settings(n: int, n_features: int, scale: float) -> None:

@@ -136,7 +136,8 @@ instance, default="fourier"
         moments = rcca.accumulate(X, indicators)
         if self.reg == "auto":
             rcca.set_params(reg=(_cross_validated_reg(moments), 0.0))
-        self._set_solution(rcca.solve(moments), moments, classes, np.bincount(codes) / len(view))
+        rcca._solve(moments)
+        self._set_solution(rcca, moments, classes, np.bincount(codes) / len(view))
         return self
 
     def path(self, sizes: Sequence[int], regs: Sequence[float] | None = None) -> list["RLDA"]:
@@ -262,7 +263,6 @@ instance, default="fourier"
             random_state=self.random_state,
             chunk_size=self.chunk_size,
             dtype=self.dtype,
-            accumulation="float64",
             verbose=self.verbose,
         )
 

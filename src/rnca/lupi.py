@@ -1,4 +1,4 @@
-"""Learning using privileged information: features that know what was told at training only.
+"""Learning using privileged information: features that use columns known only at training.
 
 The second view of each problem, [X⋆⁽ⁱ⁾, y] in Section 5.3 of the paper, takes few values. Rows that
 share one form a cell, and the cells' means are all that canonical correlation analysis asks of
@@ -19,16 +19,18 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rnca._core.mapping import FeatureMapping, check_count, pair
+from rnca._core.fitting import FeatureFit
+from rnca._core.mapping import centred_features, check_count, pair
 from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, View, check_at_least_two_rows, check_pair, grid
 from rnca._core.seeding import seeds
 from rnca._core.spectral import column_signs
+from rnca._core.state import unfitted_copy
 from rnca._core.whitening import Factor
 from rnca.features import FeatureMap
 
@@ -145,9 +147,7 @@ def canonical_bases(means: Matrix, views: Sequence[Matrix], n_components: int) -
     return Bases(frame, directions, correlations)
 
 
-class PrivilegedFeatures(
-    FeatureMapping, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class PrivilegedFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureFit):
     """Canonical variables of X that correlate with privileged columns and the label.
 
     For each privileged column i an RCCA of X and [X⋆⁽ⁱ⁾, y]; its top canonical variables of
@@ -184,10 +184,10 @@ class PrivilegedFeatures(
     >>> from rnca import PrivilegedFeatures
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 4))
-    >>> told = np.column_stack([X[:, 0] > 0, X[:, 1] ** 2 > 1])
+    >>> columns = np.column_stack([X[:, 0] > 0, X[:, 1] ** 2 > 1])
     >>> y = X[:, 0] * X[:, 1] > 0
     >>> features = PrivilegedFeatures(n_features=100, reg=0.1, random_state=0)
-    >>> features.fit(X, y, privileged=told).transform(X).shape
+    >>> features.fit(X, y, privileged=columns).transform(X).shape
     (300, 6)
     """
 
@@ -233,20 +233,21 @@ class PrivilegedFeatures(
         check_count(self.n_components, "n_components")
         reg_x, reg_y = self._regs(self.reg)
         view = View(X, "X")
-        validate_data(self, X, skip_check_array=True)
+        fresh = unfitted_copy(self)
+        validate_data(fresh, X, skip_check_array=True)
         check_at_least_two_rows(len(view), "X")
-        told, labels = _second_views(view, y, privileged)
+        privileged_columns, labels = _second_views(view, y, privileged)
         of_x, of_y = seeds(self.random_state, 2)
-        self.map_ = self._map_of(0, of_x).fit_view(view)
-        cells = Cells.of(np.column_stack([told, labels]))
-        problems = self._problems(cells, told.shape[1], of_y, reg_y)
-        moments, sums = self._pass(view, cells)
+        fresh.map_ = self._map_of(0, of_x).fit_view(view)
+        cells = Cells.of(np.column_stack([privileged_columns, labels]))
+        problems = self._problems(cells, privileged_columns.shape[1], of_y, reg_y)
+        moments, sums = fresh._pass(view, cells)
         factor = Factor(moments, "x", reg_x)
-        self.mean_ = moments.mean("x")
-        means = cells.weighted_means(sums, self.mean_)
-        factor.whiten_rows(means)
+        fresh.mean_ = moments.mean("x")
+        means = factor.whiten_rows(cells.weighted_means(sums, fresh.mean_))
         bases = canonical_bases(means, list(problems.values()), self.n_components)
-        self._set_solution(bases, list(problems), factor)
+        fresh._set_bases(bases, list(problems), factor)
+        self.__dict__ = fresh.__dict__
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, privileged: Any = None) -> FloatArray:
@@ -305,9 +306,8 @@ class PrivilegedFeatures(
             own = Cells.of(values)
             if len(own.counts) > 1:
                 fitted = self._map_of(1, seed).fit_view(View(values[cells.code], "privileged"))
-                z = np.empty((len(own.counts), fitted.n_features_out), self._feature_dtype())
-                fitted.features(own.values, z)
-                problems[i] = second_view(z[own.code].astype(np.float64), cells.roots, reg)
+                z = centred_features(fitted, own.values, 0.0)
+                problems[i] = second_view(z[own.code], cells.roots, reg)
         if not problems:
             raise ValueError(
                 "privileged has constant columns only, and y is None: there is nothing to "
@@ -319,15 +319,13 @@ class PrivilegedFeatures(
         """Accumulate the moments of z_x(X) and its sums over each cell, chunk by chunk."""
         m = self.map_.n_features_out
         moments, sums = Moments(m), np.zeros((len(cells.counts), m))
-        z = np.empty((min(self._chunk_size(), len(view)), m), self._feature_dtype())
-        for start, stop in grid(0, len(view), len(z)):
-            rows = z[: stop - start]
-            self.map_.features(view.read(start, stop), rows)
-            moments.update(rows)
-            sums += cells.sums(rows, slice(start, stop))
+        for start, stop in grid(0, len(view), self._chunk_size()):
+            z = centred_features(self.map_, view.read(start, stop), 0.0)
+            moments.update(z)
+            sums += cells.sums(z, slice(start, stop))
         return moments, sums
 
-    def _set_solution(self, bases: Bases, columns: list[int], factor: Factor) -> None:
+    def _set_bases(self, bases: Bases, columns: list[int], factor: Factor) -> None:
         found = [part.shape[1] for part in bases.directions]
         self.columns_ = np.repeat(columns, found)
         self.correlations_ = np.concatenate(bases.correlations)
@@ -353,9 +351,9 @@ def _second_views(view: View, y: Any, privileged: Any) -> tuple[Matrix, Matrix]:
             "privileged=None: PrivilegedFeatures is fitted to privileged columns of the training "
             "rows; give fit(X, y, privileged=…), in a Pipeline as <step>__privileged=…."
         )
-    told = View(privileged, "privileged")
-    check_pair(view, told)
-    columns = told.read(0, len(told)).astype(np.float64)
+    given = View(privileged, "privileged")
+    check_pair(view, given)
+    columns = given.read(0, len(given)).astype(np.float64)
     if y is None:
         return columns, np.empty((len(view), 0))
     labels = column_or_1d(y)

@@ -1,26 +1,26 @@
 """Randomized nonlinear principal component analysis (Section 3 of the paper)."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rnca._core.fitting import CERTIFIED, CertifiedFit, Matrix
+from rnca._core.fitting import FeatureFit, shortened
 from rnca._core.mapping import check_count
 from rnca._core.moments import Moments
-from rnca._core.rows import FloatArray, View, check_at_least_two_rows, rechunk
+from rnca._core.rows import FloatArray, View, rechunk
 from rnca._core.spectral import column_signs, leading_eigh
+from rnca._core.state import unfitted_copy
 from rnca.features import FeatureMap
 
 
-class RPCA(CertifiedFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureFit):
     """Principal component analysis of random nonlinear features.
 
     Linear PCA of z(X): an approximation of kernel PCA whose cost is linear in the number of rows
-    n, and whose memory, 16·m² bytes and a few chunks, does not depend on it.
+    n. Memory does not depend on n: about 16·m² bytes and one chunk of features.
 
     Parameters
     ----------
@@ -37,12 +37,7 @@ instance, default="fourier"
     chunk_size : int, default=2048
         Rows read, mapped and accumulated at a time.
     dtype : {"float32", "float64"}, default="float32"
-        Type of the features.
-    accumulation : {"auto", "float64"}, default="auto"
-        Type of the products of features in `fit`. "auto" takes float32 products, which are
-        faster, where their effect on every eigenvalue returned, relative to it and estimated
-        after the fit, stays below 1e-5. Sums over chunks are in float64 either way, and so are
-        all products in `accumulate` and `fit_chunks`.
+        Type of the features; linear features are always float64. Products and sums are float64.
     verbose : bool, default=False
         Show progress over chunks.
 
@@ -61,10 +56,6 @@ instance, default="fourier"
         Training mean of the features.
     moments_ : Moments
         What the pass over the data left; `path` reads it. Not pickled.
-    accumulation_ : {"float32", "float64"}
-        What was chosen.
-    accumulation_error_ : float
-        The estimate; 0 for float64.
     n_samples_ : int
 
     Examples
@@ -86,7 +77,6 @@ instance, default="fourier"
         random_state: Any = None,
         chunk_size: int = 2048,
         dtype: Any = "float32",
-        accumulation: str = "auto",
         verbose: bool = False,
     ) -> None:
         self.n_components = n_components
@@ -96,7 +86,6 @@ instance, default="fourier"
         self.random_state = random_state
         self.chunk_size = chunk_size
         self.dtype = dtype
-        self.accumulation = accumulation
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -111,8 +100,7 @@ instance, default="fourier"
         -------
         self
         """
-        self.draw(X)
-        return self._fit_views([View(X)])
+        return self._fit_rows(X)
 
     def fit_chunks(self, chunks: Iterable[Any]) -> Self:
         """Fit to a stream of chunks of rows of any lengths, read once.
@@ -120,32 +108,19 @@ instance, default="fourier"
         The stream's head, its first max(m, chunk_size) rows, gives the pilot mean, the median
         kernel width and Nyström landmarks.
         """
-        stream = rechunk(((chunk,) for chunk in chunks), self._head_rows(), "X")
-        head = next(stream)
-        self.draw(head[0])
-        return self.solve(self._moments_of_stream(chain([head], stream)))
+        return self._fit_stream(rechunk(((chunk,) for chunk in chunks), self._head_rows(), "X"))
 
     def draw(self, X: Any) -> Self:
-        """Draw the feature map without a pass over the data: first step of `fit`."""
-        check_count(self.n_components, "n_components")
-        view = View(X)
-        validate_data(self, X, skip_check_array=True)
-        check_at_least_two_rows(len(view), "X")
-        (self.map_,) = self._fitted_maps(view)
-        return self
+        """Draw the feature map without a pass over the data: first step of `fit`.
+
+        A model that was fitted is then no longer fitted.
+        """
+        return self._draw_again(X)
 
     def accumulate(self, X: Any, start: int = 0, stop: int | None = None) -> Moments:
         """Accumulate the moments of the features of rows ``start:stop``: second step of `fit`."""
         check_is_fitted(self, "map_")
         return self._moments_of_rows([View(X)], start, stop)
-
-    def solve(self, moments: Moments) -> Self:
-        """Solve for the components: third step of `fit`."""
-        check_is_fitted(self, "map_")
-        self._check_moments(moments)
-        self.moments_ = moments
-        self._set_solution(moments)
-        return self
 
     def path(self, sizes: Sequence[int]) -> list["RPCA"]:
         """Models at smaller m from the pass already made.
@@ -169,16 +144,10 @@ instance, default="fourier"
         for m in sizes:
             self._check_size(m, self.map_)
         for m in sizes:
-            model = RPCA(**{**self.get_params(deep=False), "n_features": m})
-            self._hand_on_columns(model)
+            model = unfitted_copy(self, keep=("n_features_in_", "feature_names_in_"))
             model.map_ = self.map_.prefix(m)
+            model.set_params(n_features=m, feature_map=shortened(self.feature_map, model.map_))
             model._set_solution(self.moments_)
-            if model.accumulation_error_ > CERTIFIED:
-                raise ValueError(
-                    f"m={m} in sizes: the fit took float32 products, whose effect at this m is "
-                    f"estimated at {model.accumulation_error_:.1e}, above {CERTIFIED:g}. Fit with "
-                    'accumulation="float64".'
-                )
             yield model
 
     def transform(self, X: Any) -> FloatArray:
@@ -197,14 +166,32 @@ instance, default="fourier"
         validate_data(self, X, reset=False, skip_check_array=True)
         return self._projected(view, self.map_, self.mean_, self.components_.T)
 
-    def _set_solution(self, moments: Moments) -> None:
-        m, n = self.map_.n_features_out, moments.n
-        k = self.n_components
-        if k > min(m, n - 1):
+    def _draw(self, X: Any) -> list[View]:
+        view = View(X)
+        validate_data(self, X, skip_check_array=True)
+        self._draw_maps(view)
+        return [view]
+
+    def _draw_maps(self, *views: View) -> None:
+        check_count(self.n_components, "n_components")
+        (self.map_,) = self._fitted_maps(*views)
+        self._check_components(None)
+
+    def _check_components(self, n: int | None) -> None:
+        """Refuse more components than features or, if n is known, than rows allow."""
+        m = self.map_.n_features_out
+        limit = m if n is None else min(m, n - 1)
+        if self.n_components > limit:
+            rows = "" if n is None else f" and n_samples = {n}"
             raise ValueError(
-                f"n_components={k}: with {m} features and n_samples = {n} there are at most "
-                f"{min(m, n - 1)} principal components."
+                f"n_components={self.n_components}: with {m} features{rows} there are at most "
+                f"{limit} principal components."
             )
+
+    def _set_solution(self, moments: Moments) -> None:
+        m, n, k = self.map_.n_features_out, moments.n, self.n_components
+        check_count(k, "n_components")
+        self._check_components(n)
         covariance = moments.covariance("xx", m)
         values, vectors = leading_eigh(covariance, k)
         self.components_ = (vectors * column_signs(vectors)).T
@@ -213,21 +200,11 @@ instance, default="fourier"
         # Constant data leave nothing but rounding, of which there are no shares.
         negligible = m * (10 * np.finfo(np.float64).eps) ** 2
         self.explained_variance_ratio_ = self.explained_variance_ / max(total, negligible)
-        self.accumulation_ = "float64" if moments.error is None else "float32"
-        smallest = max(float(self.explained_variance_[-1]), np.finfo(np.float64).tiny)
-        self.accumulation_error_ = moments.error_norm(m) / smallest
         self.mean_, self.n_samples_ = moments.mean("x")[:m], n
 
     def _unfitted_map(self, kind: Any, count: Any, gamma: Any, seed: int) -> FeatureMap:
         unfitted = super()._unfitted_map(kind, count, gamma, seed)
         return unfitted.set_params(whiten=True) if kind == "nystroem" else unfitted
-
-    def _float32_error(self, exact_times: Callable[[Matrix], Matrix]) -> float:
-        # An eigenvalue moves by no more than the error's norm, of which the sketch suffices here.
-        return self.accumulation_error_
-
-    def _adopt(self, maps: Sequence[FeatureMap]) -> None:
-        (self.map_,) = maps
 
     @property
     def _maps(self) -> list[FeatureMap]:
@@ -236,6 +213,9 @@ instance, default="fourier"
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "components_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

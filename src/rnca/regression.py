@@ -1,22 +1,23 @@
 """Ridge regression on random nonlinear features: many nonlinear regressors at once."""
 
 from collections.abc import Iterator, Sequence
-from copy import copy
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rnca._core.fitting import MomentsFit
-from rnca._core.mapping import check_reg
+from rnca._core.fitting import DRAWN, FeatureFit
+from rnca._core.mapping import check_reg, single
 from rnca._core.moments import Moments
-from rnca._core.rows import FloatArray, View, check_at_least_two_rows, check_pair
+from rnca._core.rows import FloatArray, View, check_pair, view_of_columns
 from rnca._core.seeding import seeds
+from rnca._core.state import unfitted_copy
 from rnca._core.whitening import Factor
 from rnca.features import FeatureMap, JointFeatures, LinearFeatures
 
 
-class FeatureRidge(MomentsFit, BaseEstimator):
+class FeatureRidge(RegressorMixin, FeatureFit):
     """Linear ridge regression, with an intercept, of several targets on features z(X).
 
     One pass and one Cholesky factor serve all targets. Memory, 8·(m² + m·q) bytes and a few
@@ -89,69 +90,45 @@ instance, default="fourier"
         self.dtype = dtype
         self.verbose = verbose
 
-    def fit(self, X: Any, Y: Any) -> Self:
+    def fit(self, X: Any, y: Any) -> Self:
         """Fit to data.
 
         Parameters
         ----------
         X : array-like, memory map or row-sliceable object of shape (n, p)
-        Y : likewise, of shape (n, q)
+        y : likewise, of shape (n, q) or (n,)
 
         Returns
         -------
         self
         """
-        return self.draw(X, Y).solve(self.accumulate(X, Y))
+        return self._fit_rows(X, y)
 
-    def draw(self, X: Any, Y: Any) -> Self:
+    def draw(self, X: Any, y: Any) -> Self:
         """Draw the feature map without a pass over the data: first step of `fit`.
 
-        A sample of the rows will do, if reading them all is dear.
+        A sample of the rows suffices, if reading them all is expensive.
         """
-        check_reg(self.reg)
-        x, y = View(X, "X"), View(Y, "Y")
-        check_pair(x, y)
-        check_at_least_two_rows(len(x), "X")
-        (seed,) = seeds(self.random_state, 1)
-        chosen = self._unfitted_map(self.feature_map, self.n_features, self.gamma, seed)
-        if self.linear_part:
-            chosen = JointFeatures([LinearFeatures(), chosen], dtype=self._feature_dtype())
-        self.map_ = chosen.fit_view(x)
-        self.map_y_ = LinearFeatures(dtype=self._feature_dtype()).fit_view(y)
-        return self
+        return self._draw_again(X, y)
 
-    def accumulate(self, X: Any, Y: Any, start: int = 0, stop: int | None = None) -> Moments:
+    def accumulate(self, X: Any, y: Any, start: int = 0, stop: int | None = None) -> Moments:
         """Accumulate the moments of rows ``start:stop``: second step of `fit`."""
         check_is_fitted(self, "map_")
-        x, y = View(X, "X"), View(Y, "Y")
-        check_pair(x, y)
-        return self._moments_of_rows([x, y], start, stop)
+        return self._moments_of_rows(self._views(X, y), start, stop)
 
     def empty_moments(self) -> Moments:
         """Return moments of no rows yet, for the drawn map: what shards are merged into."""
         sizes = [fitted.n_features_out for fitted in self._maps]
         return Moments(*sizes, features=self._fingerprint(), targets=True)
 
-    def solve(self, moments: Moments) -> Self:
-        """Solve for the coefficients: third step of `fit`."""
-        check_is_fitted(self, "map_")
-        self._check_moments(moments)
-        reg = check_reg(self.reg)
-        self.moments_ = moments
-        factor = Factor(moments, "x", reg)
-        covariance = moments.covariance("xy")
-        factor.whiten_rows(covariance)
-        self.coef_ = factor.unwhiten(covariance)
-        self.mean_ = moments.mean("x")
-        self.intercept_ = moments.mean("y") + self.map_y_.offset_
-        return self
-
     def path(self, regs: Sequence[float]) -> Iterator["FeatureRidge"]:
         """Yield the models at other ``reg``, each from the pass already made."""
         check_is_fitted(self, "coef_")
         self._check_has_moments()
         for reg in regs:
-            yield copy(self).set_params(reg=reg).solve(self.moments_)
+            model = unfitted_copy(self, keep=DRAWN).set_params(reg=reg)
+            model._solve(self.moments_)
+            yield model
 
     def predict(self, X: Any) -> FloatArray:
         """Predict the targets of rows.
@@ -162,12 +139,46 @@ instance, default="fourier"
 
         Returns
         -------
-        ndarray of shape (n, q)
+        ndarray of shape (n, q), or (n,) if the targets in `fit` were
         """
         check_is_fitted(self, "coef_")
-        predicted = self._projected(View(X), self.map_, self.mean_, self.coef_)
+        view = View(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        predicted = self._projected(view, self.map_, self.mean_, self.coef_)
         predicted += self.intercept_.astype(predicted.dtype)
-        return predicted
+        return predicted[:, 0] if self._one_column_ else predicted
+
+    def _views(self, X: Any, y: Any) -> list[View]:
+        views = [View(X, "X"), view_of_columns(y, "y")]
+        check_pair(*views)
+        return views
+
+    def _draw(self, X: Any, y: Any) -> list[View]:
+        check_reg(self.reg)
+        x, targets = views = self._views(X, y)
+        validate_data(self, X, skip_check_array=True)
+        (seed,) = seeds(self.random_state, 1)
+        kind, count, gamma = (
+            single(getattr(self, name), name) for name in ("feature_map", "n_features", "gamma")
+        )
+        chosen = self._unfitted_map(kind, count, gamma, seed)
+        if self.linear_part:
+            chosen = JointFeatures([LinearFeatures(), chosen], dtype=self._feature_dtype())
+        self.map_ = chosen.fit_view(x)
+        self.map_y_ = LinearFeatures(dtype=self._feature_dtype()).fit_view(targets)
+        self._one_column_ = len((y if hasattr(y, "shape") else np.asarray(y)).shape) == 1
+        return views
+
+    def _set_solution(self, moments: Moments) -> None:
+        factor = Factor(moments, "x", check_reg(self.reg))
+        self.coef_ = factor.unwhiten(factor.whiten_rows(moments.covariance("xy")))
+        self.mean_ = moments.mean("x")
+        self.intercept_ = moments.mean("y") + self.map_y_.offset_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     @property
     def _maps(self) -> list[FeatureMap]:

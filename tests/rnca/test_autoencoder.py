@@ -169,7 +169,7 @@ def test_bad_rows_are_named():
             use(spoiled)
     with pytest.raises(ValueError, match="X has 63 features, but RandomizedAutoencoder is expec"):
         model.transform(DIGITS[:, 1:])
-    with pytest.raises(ValueError, match="X has 4 features, but the map was fitted to 5"):
+    with pytest.raises(ValueError, match="X has 4 features, but FeatureRidge is expecting 5"):
         model.inverse_transform(model.transform(DIGITS)[:, 1:])
     with pytest.raises(ValueError, match="X is zero everywhere"):
         model.error(np.zeros((3, 64)))

@@ -179,16 +179,6 @@ def test_chunks_and_memory_maps_do_not_matter(tmp_path):
     assert_allclose(mapped.eigenvalues_, model.eigenvalues_, atol=1e-6)
 
 
-def test_float32_products_where_certified_change_nothing():
-    X, _ = make_circles(17_000, factor=0.3, noise=0.05, random_state=0)
-    given = {"feature_map": "fourier", "n_features": 20, "gamma": 1.0, "n_init": 1}
-    fast, exact = (clustering(**given, accumulation=kind).fit(X) for kind in ("auto", "float64"))
-    assert (fast.accumulation_, exact.accumulation_) == ("float32", "float64")
-    assert fast.accumulation_error_ <= 1e-5
-    assert_allclose(fast.eigenvalues_, exact.eigenvalues_, rtol=1e-5)
-    assert adjusted_rand_score(fast.labels_, exact.labels_) > 0.999
-
-
 def test_landmarks_of_ones_own_will_do():
     X, ring = RINGS
     own = NystroemFeatures(gamma=20.0, landmarks=X[::4], whiten=True)

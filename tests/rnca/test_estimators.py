@@ -1,4 +1,4 @@
-"""The scikit-learn contract: in full for one-view estimators, what makes sense for RCCA."""
+"""The scikit-learn contract, in full for every estimator."""
 
 import pickle
 
@@ -22,11 +22,21 @@ from rnca import (
     LinearFeatures,
     NystroemFeatures,
     OrthogonalFeatures,
+    PrivilegedFeatures,
     QuasiMonteCarloFeatures,
     RandomizedAutoencoder,
     RSpectralClustering,
 )
 from rnca.features import JointFeatures
+from rnca.regression import FeatureRidge
+
+
+class Halved(PrivilegedFeatures):
+    """PrivilegedFeatures that need no `privileged`, which scikit-learn's checks do not give."""
+
+    def fit(self, X, y=None, *, privileged=None):
+        n = X.shape[0] if hasattr(X, "shape") else len(np.asarray(X))
+        return super().fit(X, y, privileged=(np.arange(n) % 2)[:, None])
 
 
 # Estimators in float64: rows one by one agree with all at once to 1e-7, beyond float32's digits.
@@ -53,6 +63,11 @@ from rnca.features import JointFeatures
             1, n_features=5, n_decoder_features=5, reg=1e-3, random_state=0, dtype="float64"
         ),
         RandomizedAutoencoder(1, feature_map="linear", reg=1e-6, dtype="float64"),
+        RCCA(1, n_features=5, reg=1e-3, random_state=0, dtype="float64"),
+        RCCA(1, feature_map="linear", reg=1e-3),
+        FeatureRidge(n_features=50, reg=1e-6, random_state=0, dtype="float64"),
+        FeatureRidge(feature_map="linear"),
+        Halved(1, n_features=5, reg=1e-3, random_state=0, dtype="float64"),
     ]
 )
 @pytest.mark.filterwarnings("ignore:n_clusters=.* no clear gap:UserWarning")  # blobs of the checks
@@ -75,7 +90,6 @@ def test_parameters_are_kept_as_given():
         "random_state": 5,
         "chunk_size": 10,
         "dtype": "float64",
-        "accumulation": "float64",
         "verbose": True,
     }
     model = RCCA(**given)
@@ -199,17 +213,14 @@ def test_models_of_a_path_know_the_columns(model, frames):
 def test_output_can_be_a_data_frame(model, frames):
     model.set_output(transform="pandas").fit(*frames)
     variables = model.transform(frames[0])
-    assert (
-        list(variables.columns)
-        == list(model.get_feature_names_out())
-        == [
-            "rcca0",
-            "rcca1",
-            "rcca2",
-        ]
-    )
+    assert list(variables.columns) == list(model.get_feature_names_out())
+    assert list(variables.columns) == ["rcca_x0", "rcca_x1", "rcca_x2"]
     assert_array_equal(variables.index, frames[0].index)
-    assert_allclose(model.transform(*frames)[0], variables)
+    both = model.transform(*frames)
+    pd.testing.assert_frame_equal(both[0], variables)
+    pd.testing.assert_frame_equal(both[1], model.transform(None, frames[1]))
+    assert list(both[1].columns) == ["rcca_y0", "rcca_y1", "rcca_y2"]
+    assert_array_equal(both[1].index, frames[1].index)
 
 
 def test_a_pipeline_passes_the_second_view_as_y(model, halves):

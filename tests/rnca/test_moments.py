@@ -113,8 +113,6 @@ def test_leading_blocks_and_rows(z):
     C = np.cov(z[0].T)
     assert_allclose(moments.covariance("xx", 2), C[:2, :2], rtol=1e-12)
     assert_allclose(moments.covariance("xy", 2), joint(moments)[:2, 4:], rtol=1e-12)
-    beyond = moments.covariance_beyond("x", 1, 3)
-    assert_allclose(np.triu(beyond), np.triu(C[1:3, 1:]), rtol=1e-12)
 
 
 def test_covariances_larger_than_a_block_are_symmetric():

@@ -194,7 +194,7 @@ def test_rechunking_keeps_rows_and_their_order(sizes, size):
     x = np.arange(float(2 * sum(sizes))).reshape(-1, 2)
     cuts = np.cumsum(sizes)[:-1]
     pieces = list(rechunk(zip(np.split(x, cuts), np.split(-x, cuts), strict=True), size, "XY"))
-    assert_array_equal(np.concatenate([piece[0] for piece in pieces]), x)
-    assert_array_equal(np.concatenate([piece[1] for piece in pieces]), -x)
+    assert_array_equal(np.concatenate([piece[0].data for piece in pieces]), x)
+    assert_array_equal(np.concatenate([piece[1].data for piece in pieces]), -x)
     assert all(len(piece[0]) == size for piece in pieces[:-1])
     assert 1 <= len(pieces[-1][0]) <= size

@@ -64,9 +64,9 @@ def test_bad_input_is_named(halves):
     X, Y = halves
     with pytest.raises(ValueError, match=r"reg=-1: the regulariser must be"):
         ridge(reg=-1).fit(X, Y)
-    with pytest.raises(ValueError, match="X has 1797 rows but Y has 1796"):
+    with pytest.raises(ValueError, match="X has 1797 rows but y has 1796"):
         ridge().fit(X, Y[1:])
-    with pytest.raises(ValueError, match="X has 31 features, but the map was fitted to 32"):
+    with pytest.raises(ValueError, match="X has 31 features, but FeatureRidge is expecting 32"):
         ridge().fit(X, Y).predict(X[:, 1:])
     with pytest.raises(ValueError, match="these moments belong to other features"):
         ridge().draw(X, Y).solve(ridge(random_state=1).draw(X, Y).accumulate(X, Y))

@@ -53,7 +53,7 @@ def test_rechunk_survives_a_producer_that_reuses_its_buffer():
             yield (buffer,)
 
     for size in (3, 4, 7, 100):
-        pieces = [piece.copy() for (piece,) in rechunk(stream(), size, "X")]
+        pieces = [piece.data.copy() for (piece,) in rechunk(stream(), size, "X")]
         assert [len(piece) for piece in pieces[:-1]] == [size] * (len(pieces) - 1)
         assert_array_equal(np.concatenate(pieces), X)
 

@@ -16,10 +16,10 @@ CAUTIOUS_OPERATIONS_PER_SECOND = 20e9
 def fit_mem_mb(features: int) -> int:
     """Estimate the memory of a fit of two views, in millions of bytes.
 
-    That is four m × m matrices of float64, four buffers of a chunk for each view, and what Python
+    That is six m × m matrices of float64, four buffers of a chunk for each view, and what Python
     and its libraries take. Of the views only chunks are held.
     """
-    matrices, chunks = 4 * 8 * features**2, 2 * 4 * 8 * 2048 * features
+    matrices, chunks = 6 * 8 * features**2, 2 * 4 * 8 * 2048 * features
     return PROCESSES_MB + ceil((matrices + chunks) / 1e6)
 
 

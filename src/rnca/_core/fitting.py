@@ -1,153 +1,115 @@
 """Fits by one pass over the rows, which leaves moments, and a solution of these."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
 
-from rnca._core.mapping import FeatureMapping, check_count, check_width, pair
+from rnca._core.mapping import (
+    add_rows,
+    centred_features,
+    check_count,
+    check_reg,
+    check_width,
+    pair,
+    single,
+    unfitted_map,
+)
 from rnca._core.moments import Moments
-from rnca._core.rows import FloatArray, View, check_at_least_two_rows
+from rnca._core.rows import FloatArray, View, check_at_least_two_rows, grid
 from rnca._core.seeding import seeds
-from rnca._core.streaming import add_rows, exact_times
+from rnca._core.state import unfitted_copy
 from rnca.features import FeatureMap
 
 Matrix = npt.NDArray[np.float64]
 
-CERTIFIED = 1e-5
-"""Bound on the error of the result below which float32 products are taken."""
-
-_PILOT_ROWS = 8192
-_PILOT_FEATURES = 512
-# A pass in vain costs more than float32 products save: so none is begun on a close call.
-_PROMISING = 0.9
+# What `draw` leaves; everything else that is fitted belongs to a solution.
+DRAWN = ("map_", "map_x_", "map_y_", "n_features_in_", "feature_names_in_", "_one_column_")
 
 
-class MomentsFit(FeatureMapping, ABC):
-    """Mixin: the pass over the rows, whose moments a solution is made of."""
+class FeatureFit(BaseEstimator):
+    """Base of the estimators on random features: draws maps, makes the pass, projects rows.
 
-    verbose: bool
+    A fit is made on an unfitted copy, whose state then replaces the old one by a single
+    assignment: a failed or interrupted fit leaves the old model, never a mixture. Only the old
+    moments, which `path` reads, are dropped before a new pass takes memory for its own.
+    """
 
-    @abstractmethod
-    def solve(self, moments: Moments) -> Self:
-        """Solve for the components."""
+    feature_map: Any
+    n_features: Any
+    gamma: Any
+    random_state: Any
+    chunk_size: int
+    dtype: Any
+    verbose: bool = False
+
+    def _draw(self, *data: Any) -> list[View]:
+        """Check the data of each view, and draw the maps."""
+        raise NotImplementedError
+
+    def _draw_maps(self, *views: View) -> None:
+        """Draw the maps of views."""
+        raise NotImplementedError
+
+    def _check_components(self, n: int | None) -> None:
+        """Refuse more components than features or, if n is known, than rows allow."""
+
+    def _warn(self) -> None:
+        """Warn of a fit whose results may mislead."""
+
+    def _set_solution(self, moments: Moments) -> None:
+        """Set the fitted attributes that follow from the moments of the drawn maps."""
+        raise NotImplementedError
 
     @property
-    @abstractmethod
     def _maps(self) -> list[FeatureMap]:
         """The fitted maps, one per view."""
-
-    def _fingerprint(self) -> str:
-        return "-".join(fitted.fingerprint() for fitted in self._maps)
+        raise NotImplementedError
 
     def empty_moments(self) -> Moments:
         """Return moments of no rows yet, for the drawn maps: what shards are merged into."""
         sizes = [fitted.n_features_out for fitted in self._maps]
         return Moments(*sizes, features=self._fingerprint())
 
-    def _moments_of_rows(
-        self, views: Sequence[View], start: int, stop: int | None, precision: str = "float64"
-    ) -> Moments:
-        n = len(views[0])
-        stop = n if stop is None else stop
-        if not 0 <= start < stop <= n:
-            raise ValueError(
-                f"rows {start}:{stop}: there are {n} rows. Take ranges from `shard_bounds`."
-            )
-        moments = self.empty_moments()
-        self._add_rows(moments, views, start, stop, precision)
-        return moments
+    def _fingerprint(self) -> str:
+        return "-".join(fitted.fingerprint() for fitted in self._maps)
 
-    def _moments_of_stream(self, stream: Iterable[tuple[FloatArray, ...]]) -> Moments:
-        moments = self.empty_moments()
-        for parts in stream:
-            views = [View(part, name) for part, name in zip(parts, "XY", strict=False)]
-            self._add_rows(moments, views, 0, len(views[0]))
-        return moments
+    def _chunk_size(self) -> int:
+        check_count(self.chunk_size, "chunk_size")
+        return int(self.chunk_size)
 
-    def _add_rows(
-        self,
-        moments: Moments,
-        views: Sequence[View],
-        start: int,
-        stop: int,
-        precision: str = "float64",
-    ) -> None:
-        """Add the features of rows ``start:stop`` of the views to ``moments``, chunk by chunk."""
-        for view, fitted in zip(views, self._maps, strict=True):
-            check_width(view, fitted)
-        add_rows(
-            moments,
-            self._maps,
-            views,
-            start,
-            stop,
-            chunk_size=min(self._chunk_size(), stop - start),
-            dtype=self._feature_dtype(),
-            precision=precision,
-            progress=self.verbose,
-        )
+    def _feature_dtype(self) -> np.dtype[Any]:
+        if self.dtype not in ("float32", "float64", np.float32, np.float64):
+            raise ValueError(f'dtype={self.dtype!r}: features are "float32" or "float64".')
+        dtype: np.dtype[Any] = np.dtype(self.dtype)
+        return dtype
 
-    def _check_moments(self, moments: Moments) -> None:
-        if moments.features != self._fingerprint():
-            raise ValueError(
-                "these moments belong to other features (other data, seed, width or map); "
-                "accumulate them with this estimator's maps."
-            )
-        check_at_least_two_rows(moments.n, "X")
+    def _regs(self, reg: Any) -> tuple[float, float]:
+        """Check the regularisers of the two views."""
+        reg_x, reg_y = pair(reg, "reg")
+        return check_reg(reg_x), check_reg(reg_y)
 
-    def _check_has_moments(self) -> None:
-        if not hasattr(self, "moments_"):
-            raise ValueError(
-                "path needs the moments of a fit in this process: pickled models leave them "
-                "behind, and models of a path have none. Fit again, or keep Moments.save files."
-            )
-
-    def __getstate__(self) -> Any:
-        # Moments serve `path` and can take gigabytes: a pickled model is one to deploy.
-        state: Any = super().__getstate__()
-        return {key: state[key] for key in state if key not in ("moments_", "_whitened")}
-
-
-class CertifiedFit(MomentsFit):
-    """Mixin: a pass with float32 products where their effect on the solution is small."""
-
-    feature_map: Any
-    n_features: Any
-    gamma: Any
-    random_state: Any
-    accumulation: str
-    n_components: int
-    accumulation_error_: float
-
-    @abstractmethod
-    def _adopt(self, maps: Sequence[FeatureMap]) -> None:
-        """Take fitted maps, one per view."""
-
-    @abstractmethod
-    def _float32_error(self, exact_times: Callable[[Matrix], Matrix]) -> float:
-        """Estimate how far float32 products may have moved the result."""
-
-    @property
-    def _n_wanted(self) -> int:
-        """How many eigenpairs or canonical variables a solution has."""
-        return self.n_components
+    def _unfitted_map(self, kind: Any, count: Any, gamma: Any, seed: int) -> FeatureMap:
+        return unfitted_map(kind, count, gamma, seed, self._feature_dtype())
 
     def _fitted_maps(self, *views: View) -> list[FeatureMap]:
         """One fitted map per view; the second view's draw does not depend on the first's."""
-        if self.accumulation not in ("auto", "float64"):
-            raise ValueError(f'accumulation={self.accumulation!r}: give "auto" or "float64".')
-        kinds = pair(self.feature_map, "feature_map")
-        counts, gammas = pair(self.n_features, "n_features"), pair(self.gamma, "gamma")
+        split = pair if len(views) == 2 else lambda value, name: (single(value, name),)
+        names = ("feature_map", "n_features", "gamma")
+        parameters = zip(*(split(getattr(self, name), name) for name in names), strict=True)
         own_seeds = seeds(self.random_state, 2)
+        check_at_least_two_rows(len(views[0]), "X")
+        self.n_features_in_ = views[0].shape[1]
+        if views[0].columns is not None:
+            self.feature_names_in_ = views[0].columns
         return [
             self._unfitted_map(kind, count, gamma, seed).fit_view(view)
-            for kind, count, gamma, seed, view in zip(
-                kinds, counts, gammas, own_seeds, views, strict=False
-            )
+            for (kind, count, gamma), seed, view in zip(parameters, own_seeds, views, strict=False)
         ]
 
     def _head_rows(self) -> int:
@@ -162,57 +124,98 @@ class CertifiedFit(MomentsFit):
             self._chunk_size(), *(int(m) if isinstance(m, int | np.integer) else 0 for m in wanted)
         )
 
-    def _fit_views(self, views: Sequence[View]) -> Self:
-        """Make the pass over all rows and solve; in float32 where that is certified to do."""
-        if self._float32_promises(views) and self._fit_certified(views, len(views[0])):
-            return self
-        self._forget()
-        return self.solve(self._moments_of_rows(views, 0, None))
+    def _fit_rows(self, *data: Any) -> Self:
+        """Draw the maps, make the pass over all rows and solve."""
+        fresh = unfitted_copy(self)
+        views = fresh._draw(*data)
+        fresh._check_components(len(views[0]))
+        self._forget_moments()
+        fresh._solve(fresh._moments_of_rows(views, 0, None))
+        self.__dict__ = fresh.__dict__
+        self._warn()
+        return self
 
-    def _fit_certified(self, views: Sequence[View], stop: int) -> bool:
-        """Fit to rows ``0:stop`` with float32 products and tell whether they do."""
-        self._forget()
-        moments = self._moments_of_rows(views, 0, stop, "float32")
-        try:
-            self.solve(moments)
-        except (ValueError, FloatingPointError):  # which float64 products may well avoid
-            return False
-        self.accumulation_error_ = self._float32_error(
-            lambda vectors: exact_times(
-                moments,
-                self._maps,
-                views,
-                stop,
-                vectors,
-                chunk_size=self._chunk_size(),
-                dtype=self._feature_dtype(),
-            )
-        )
-        return self.accumulation_error_ <= CERTIFIED
+    def _fit_stream(self, stream: Iterator[list[View]]) -> Self:
+        """Draw the maps from the first chunk of a stream, make the pass over it and solve."""
+        fresh = unfitted_copy(self)
+        head = next(stream)
+        fresh._draw_maps(*head)
+        self._forget_moments()
+        moments = fresh.empty_moments()
+        for views in chain([head], stream):
+            fresh._add_rows(moments, views, 0, len(views[0]))
+        fresh._solve(moments)
+        self.__dict__ = fresh.__dict__
+        self._warn()
+        return self
 
-    def _forget(self) -> None:
+    def _draw_again(self, *data: Any) -> Self:
+        fresh = unfitted_copy(self)
+        fresh._draw(*data)
+        self.__dict__ = fresh.__dict__
+        return self
+
+    def solve(self, moments: Moments) -> Self:
+        """Solve for the components: third step of `fit`.
+
+        Parameters
+        ----------
+        moments : Moments
+            Of the maps of this estimator. Kept as ``moments_``.
+        """
+        check_is_fitted(self, ["map_", "map_x_"], all_or_any=any)
+        fresh = unfitted_copy(self, keep=DRAWN)
+        fresh._solve(moments)
+        self.__dict__ = fresh.__dict__
+        self._warn()
+        return self
+
+    def _forget_moments(self) -> None:
         """Drop the moments of an earlier pass before memory for new ones is taken."""
-        for name in ("moments_", "_whitened"):
+        for name in ("moments_", "_whitened_"):
             self.__dict__.pop(name, None)
 
-    def _float32_promises(self, views: Sequence[View]) -> bool:
-        """Tell, from a small fit, whether float32 products are likely to be certified."""
-        n, m = len(views[0]), min(fitted.n_features_out for fitted in self._maps)
-        if (
-            self.accumulation == "float64"
-            or self._feature_dtype() == np.float64
-            or n < 2 * _PILOT_ROWS
-        ):
-            return False
-        size = min(m, max(_PILOT_FEATURES, 4 * self._n_wanted))
-        pilot = clone(self).set_params(verbose=False)
-        pilot._adopt([fitted.prefix(size) for fitted in self._maps])
-        pilot._fit_certified(views, _PILOT_ROWS)
-        if not hasattr(pilot, "accumulation_error_"):
-            return False
-        # Whitened rounding errors average out like n^-½ and were seen to grow like m.
-        growth = (m / size) * (_PILOT_ROWS / n) ** 0.5
-        return bool(pilot.accumulation_error_ * growth <= _PROMISING * CERTIFIED)
+    def _moments_of_rows(self, views: Sequence[View], start: int, stop: int | None) -> Moments:
+        n = len(views[0])
+        stop = n if stop is None else stop
+        if not 0 <= start < stop <= n:
+            raise ValueError(
+                f"rows {start}:{stop}: there are {n} rows. Take ranges from `shard_bounds`."
+            )
+        moments = self.empty_moments()
+        self._add_rows(moments, views, start, stop)
+        return moments
+
+    def _add_rows(self, moments: Moments, views: Sequence[View], start: int, stop: int) -> None:
+        """Add the features of rows ``start:stop`` of the views to ``moments``, chunk by chunk."""
+        for view, fitted in zip(views, self._maps, strict=True):
+            check_width(view, fitted)
+        add_rows(
+            moments,
+            self._maps,
+            views,
+            start,
+            stop,
+            chunk_size=self._chunk_size(),
+            progress=self.verbose,
+        )
+
+    def _solve(self, moments: Moments) -> None:
+        if moments.features != self._fingerprint():
+            raise ValueError(
+                "these moments belong to other features (other data, seed, width or map); "
+                "accumulate them with this estimator's maps."
+            )
+        check_at_least_two_rows(moments.n, "X")
+        self._set_solution(moments)
+        self.moments_ = moments
+
+    def _check_has_moments(self) -> None:
+        if not hasattr(self, "moments_"):
+            raise ValueError(
+                "path needs the moments of a fit in this process: pickled models leave them "
+                "behind, and models of a path have none. Fit again, or keep Moments.save files."
+            )
 
     def _check_size(self, m: Any, fitted: FeatureMap) -> None:
         check_count(m, "m in sizes")
@@ -222,8 +225,43 @@ class CertifiedFit(MomentsFit):
                 "n_features at least as large as the largest size."
             )
 
-    def _hand_on_columns(self, model: "CertifiedFit") -> None:
-        """Give a model of a path what scikit-learn notes about the columns of X."""
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(model, name, getattr(self, name))
+    def _projected_chunks(
+        self, view: View, fitted: FeatureMap, mean: Matrix, basis: Matrix
+    ) -> Iterator[Matrix]:
+        """Features less their training mean, times a basis, chunk by chunk in float64."""
+        check_width(view, fitted)
+        for low, high in grid(0, len(view), self._chunk_size()):
+            yield centred_features(fitted, view.read(low, high), mean) @ basis
+
+    def _projected(self, view: View, fitted: FeatureMap, mean: Matrix, basis: Matrix) -> FloatArray:
+        out = np.empty((len(view), basis.shape[1]), view.read(0, 1).dtype)
+        filled = 0
+        for projected in self._projected_chunks(view, fitted, mean, basis):
+            out[filled : filled + len(projected)] = projected
+            filled += len(projected)
+        return out
+
+    def __getstate__(self) -> Any:
+        # Moments serve `path` and can take gigabytes: a pickled model is one to deploy.
+        state: Any = super().__getstate__()
+        return {key: state[key] for key in state if key not in ("moments_", "_whitened_")}
+
+    def __copy__(self) -> Self:
+        copied = object.__new__(type(self))
+        copied.__dict__.update(vars(self))
+        return copied
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        copied = object.__new__(type(self))
+        copied.__dict__.update(deepcopy(vars(self), memo))
+        return copied
+
+
+def shortened(kind: Any, prefix: FeatureMap) -> Any:
+    """Return the ``feature_map`` of a model of a path: it gives ``prefix`` with n_features = m."""
+    if isinstance(kind, str) and kind != "linear":
+        return kind
+    own = clone(prefix)
+    if not isinstance(kind, str) and "random_state" in own.get_params():
+        own.set_params(random_state=kind.random_state)
+    return own

@@ -1,24 +1,39 @@
 """From an estimator's parameters to feature maps, and rows through fitted ones."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
+from tqdm import tqdm
 
-from rnca._core.rows import FloatArray, View, grid
+from rnca._core.moments import Moments
+from rnca._core.rows import FloatArray, View, check_same_columns, grid
+from rnca._core.workers import over_row_blocks
 from rnca.features import FEATURE_MAPS, FeatureMap, LinearFeatures
+
+Float64 = npt.NDArray[np.float64]
+
+# Rows whose mean the sums are taken about.
+_HEAD = 256
 
 
 def pair(value: Any, name: str) -> tuple[Any, Any]:
     """Split a parameter given as a scalar or as an (x, y) pair."""
-    if isinstance(value, tuple | list | np.ndarray):
+    if isinstance(value, tuple | list) or (isinstance(value, np.ndarray) and value.ndim):
         if len(value) != 2:
             raise ValueError(f"{name}={value!r}: give one value, or a pair (x, y).")
         return value[0], value[1]
     return value, value
+
+
+def single(value: Any, name: str) -> Any:
+    """Return a parameter of an estimator of one view; refuse a pair."""
+    if isinstance(value, tuple | list | np.ndarray) and np.ndim(value):
+        raise ValueError(f"{name}={value!r}: there is one view here; give one value, not a pair.")
+    return value
 
 
 def check_count(value: Any, name: str) -> None:
@@ -29,75 +44,100 @@ def check_count(value: Any, name: str) -> None:
 
 def check_reg(value: Any) -> float:
     """Return a regulariser as a float; refuse anything but a finite number of at least 0."""
-    if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+    number = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    if not isinstance(number, Real) or not 0 <= float(number) < np.inf:
         raise ValueError(f"reg={value!r}: the regulariser must be a finite number >= 0.")
-    return float(value)
+    return float(number)
 
 
-class FeatureMapping:
-    """Mixin: builds the feature maps that the parameters name, and projects rows by fitted ones."""
-
-    chunk_size: int
-    dtype: Any
-
-    def _chunk_size(self) -> int:
-        check_count(self.chunk_size, "chunk_size")
-        return int(self.chunk_size)
-
-    def _feature_dtype(self) -> np.dtype[Any]:
-        if self.dtype not in ("float32", "float64", np.float32, np.float64):
-            raise ValueError(f'dtype={self.dtype!r}: features are "float32" or "float64".')
-        dtype: np.dtype[Any] = np.dtype(self.dtype)
-        return dtype
-
-    def _regs(self, reg: Any) -> tuple[float, float]:
-        """Check the regularisers of the two views."""
-        reg_x, reg_y = pair(reg, "reg")
-        return check_reg(reg_x), check_reg(reg_y)
-
-    def _unfitted_map(self, kind: Any, count: Any, gamma: Any, seed: int) -> FeatureMap:
-        dtype = self._feature_dtype()
-        if isinstance(kind, FeatureMap):
-            own: FeatureMap = clone(kind).set_params(dtype=dtype)
-            if "random_state" in own.get_params() and own.get_params()["random_state"] is None:
-                own.set_params(random_state=seed)
-            return own
-        if not isinstance(kind, str) or kind not in FEATURE_MAPS:
-            raise ValueError(
-                f"feature_map={kind!r}: give one of {', '.join(map(repr, FEATURE_MAPS))}, an "
-                "instance of a feature map, or a pair of these."
-            )
-        if kind == "linear":
-            return LinearFeatures(dtype=dtype)
-        return FEATURE_MAPS[kind](count, gamma=gamma, random_state=seed, dtype=dtype)
-
-    def _projected_chunks(
-        self, view: View, fitted: FeatureMap, mean: FloatArray, basis: FloatArray
-    ) -> Iterator[npt.NDArray[np.float64]]:
-        """Features less their training mean, times a basis, chunk by chunk in float64."""
-        check_width(view, fitted)
-        size = min(self._chunk_size(), len(view))
-        z = np.empty((size, fitted.n_features_out), self._feature_dtype())
-        for low, high in grid(0, len(view), size):
-            rows = z[: high - low]
-            fitted.features(view.read(low, high), rows)
-            yield (rows - mean) @ basis
-
-    def _projected(
-        self, view: View, fitted: FeatureMap, mean: FloatArray, basis: FloatArray
-    ) -> FloatArray:
-        out = np.empty((len(view), basis.shape[1]), view.read(0, 1).dtype)
-        filled = 0
-        for projected in self._projected_chunks(view, fitted, mean, basis):
-            out[filled : filled + len(projected)] = projected
-            filled += len(projected)
-        return out
+def check_width(view: View, fitted: Any) -> None:
+    """Refuse a view whose columns are not those the map was fitted to, in number or by name."""
+    columns = getattr(fitted, "feature_names_in_", None)
+    check_same_columns(view, fitted.n_features_in_, columns, "the map was fitted to")
 
 
-def check_width(view: View, fitted: FeatureMap) -> None:
-    """Refuse a view with another number of columns than the map was fitted to."""
-    if view.shape[1] != fitted.n_features_in_:
+def unfitted_map(kind: Any, count: Any, gamma: Any, seed: int, dtype: np.dtype[Any]) -> FeatureMap:
+    """Build the map that the parameters of an estimator describe.
+
+    Linear features are float64 unless the instance says otherwise: they cost no cosines, and the
+    covariances of data can be ill-conditioned.
+    """
+    if isinstance(kind, LinearFeatures):
+        linear: FeatureMap = clone(kind).set_params(dtype=kind.dtype or np.float64)
+        return linear
+    if isinstance(kind, FeatureMap):
+        own: FeatureMap = clone(kind).set_params(dtype=dtype)
+        if "random_state" in own.get_params() and own.get_params()["random_state"] is None:
+            own.set_params(random_state=seed)
+        return own
+    if not isinstance(kind, str) or kind not in FEATURE_MAPS:
         raise ValueError(
-            f"{view.name} has {view.shape[1]} features, but the map was fitted to "
-            f"{fitted.n_features_in_}: give the columns used in fit, in the same order."
+            f"feature_map={kind!r}: give one of {', '.join(map(repr, FEATURE_MAPS))}, an "
+            "instance of a feature map, or a pair of these."
         )
+    if kind == "linear":
+        return LinearFeatures(dtype=np.float64)
+    return FEATURE_MAPS[kind](count, gamma=gamma, random_state=seed, dtype=dtype)
+
+
+def centred_features(
+    fitted: FeatureMap, rows: FloatArray, shift: Float64 | float, out: Float64 | None = None
+) -> Float64:
+    """Features of checked rows less a shift, in float64."""
+    z = np.empty((len(rows), fitted.n_features_out), fitted.feature_dtype)
+    fitted.features(rows, z)  # Eq. 4
+    centred = np.empty(z.shape) if out is None else out
+    over_row_blocks(lambda block: np.subtract(z[block], shift, out=centred[block]), len(rows))
+    return centred
+
+
+def add_rows(
+    moments: Moments,
+    maps: Sequence[FeatureMap],
+    views: Sequence[View],
+    start: int,
+    stop: int,
+    *,
+    chunk_size: int,
+    progress: bool = False,
+) -> None:
+    """Add the features of rows ``start:stop`` to moments: the one pass over the data.
+
+    Parameters
+    ----------
+    moments : Moments
+    maps : one fitted map per view
+    views : one or two views
+    start, stop : int
+    chunk_size : int
+        Rows held at a time.
+    progress : bool
+        Show a bar.
+    """
+    chunks = list(grid(start, stop, chunk_size))
+    if moments.n == 0:
+        heads = [view.read(start, min(start + _HEAD, stop)) for view in views]
+        moments.shift(
+            *(centred_features(*each, 0.0).mean(axis=0) for each in zip(maps, heads, strict=True))
+        )
+    buffers = [np.empty((min(chunk_size, stop - start), fitted.n_features_out)) for fitted in maps]
+    for low, high in tqdm(chunks, "rows", unit="chunk", disable=not progress):
+        z = [buffer[: high - low] for buffer in buffers]
+        for view, fitted, shift, out in zip(views, maps, moments.shifts, z, strict=True):
+            centred_features(fitted, view.read(low, high), shift, out)
+        with np.errstate(over="ignore", invalid="ignore"):  # refused below
+            moments.add_centred(*z)  # zᵀz for the covariances of Sections 3 and 4
+    _refuse_overflow(moments)
+
+
+def _refuse_overflow(moments: Moments) -> None:
+    views = "x" if moments.targets or not moments.two_views else "xy"
+    for view in views:
+        squares = getattr(moments, view * 2).diagonal()
+        if not np.isfinite(squares).all():
+            feature = int(np.flatnonzero(~np.isfinite(squares))[0])
+            raise ValueError(
+                f"the squares of feature {feature} of view {view} add up to {squares[feature]}: "
+                "they must stay in the range of float64. Rescale the data, or drop rows far away "
+                "from the others."
+            )

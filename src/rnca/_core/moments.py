@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -11,12 +12,12 @@ from scipy.linalg import blas
 
 from rnca._core.files import replacing
 from rnca._core.npz import packed_bytes, read_member
-from rnca._core.products import add_gram, add_product
 from rnca._core.rows import FloatArray, grid
 
 _FORMAT = 1
-_PROBES = 8
 _BLOCK = 512
+# Columns per product: BLAS is slower on smaller tiles, and a tile's sum takes memory of its own.
+_TILE = 2000
 
 
 class Moments:
@@ -45,9 +46,6 @@ class Moments:
     xx, yy : ndarray of shape (m_x, m_x), (m_y, m_y)
         Shifted second moments; only the lower triangle is meaningful.
     xy : ndarray of shape (m_x, m_y)
-    error : ndarray of shape (m_x + m_y, 8), or None
-        What is known of the rounding errors of float32 products: the error of the joint second
-        moments, times `probes`. None if all products were in float64.
 
     Examples
     --------
@@ -69,9 +67,6 @@ class Moments:
             raise ValueError("targets=True: targets are a second view. Give m_y as well.")
         self.m_x, self.m_y, self.features, self.targets = m_x, m_y, features, targets
         self.n = 0
-        # Names the factorisation that the strict upper triangles hold, if any.
-        self.tenant: object | None = None
-        self.error: npt.NDArray[np.float64] | None = None
         self.xx = np.zeros((m_x, m_x))
         self.shift_x, self.sum_x = np.zeros(m_x), np.zeros(m_x)
         if m_y is not None:
@@ -99,21 +94,28 @@ class Moments:
         self._check_update(zx, zy)
         if len(zx) == 0:
             return self
-        self.tenant = None
         given = [zx] if zy is None else [zx, zy]
         if self.n == 0:
             self.shift(*(z.mean(axis=0, dtype=np.float64) for z in given))
-        z = [
-            np.subtract(part, shift, dtype=np.float64, order="C")
-            for part, shift in zip(given, self.shifts, strict=True)
-        ]
-        self.add_sums(len(zx), *(part.sum(axis=0) for part in z))
-        add_gram(z[0], self.xx)
-        if zy is not None:
-            add_product(z[0], z[1], self.xy)
-            if not self.targets:
-                add_gram(z[1], self.yy)
+        self.add_centred(
+            *(
+                np.subtract(part, shift, dtype=np.float64)
+                for part, shift in zip(given, self.shifts, strict=True)
+            )
+        )
         return self
+
+    def add_centred(self, *views: npt.NDArray[np.float64]) -> None:
+        """Add rows from which `shifts` are already subtracted."""
+        self.n += len(views[0])
+        for view, z in zip("xy", views, strict=False):
+            getattr(self, f"sum_{view}")[:] += z.sum(axis=0)
+        zx, zy = views[0], views[-1]
+        _add_product(zx, zx, self.xx)  # n·Cxx
+        if self.two_views:
+            _add_product(zx, zy, self.xy)  # n·Cxy
+            if not self.targets:
+                _add_product(zy, zy, self.yy)  # n·Cyy
 
     def merge(self, other: "Moments | _InFile") -> Self:
         """Add the rows another `Moments` has seen; ``other`` is left as it is.
@@ -123,7 +125,6 @@ class Moments:
         self._check_merge(other)
         if other.n == 0:
             return self
-        self.tenant = None
         if self.n == 0:
             self.shift_x = other.shift_x.copy()
             if self.two_views:
@@ -142,8 +143,6 @@ class Moments:
             self.sum_y += other.sum_y + other.n * delta_y
         self.sum_x += other.sum_x + other.n * delta_x
         self.n += other.n
-        if other.error is not None:
-            self.add_error(other.error)
         return self
 
     @property
@@ -155,49 +154,6 @@ class Moments:
         """Choose what the sums are taken about, before any row is added."""
         for view, shift in zip("xy", shifts, strict=False):
             setattr(self, f"shift_{view}", shift.astype(np.float64))
-
-    def add_sums(self, rows: int, *sums: npt.NDArray[np.float64]) -> None:
-        """Add rows to the first moments, given their sums about the shifts."""
-        self.n += rows
-        for view, total in zip("xy", sums, strict=False):
-            getattr(self, f"sum_{view}")[:] += total
-
-    def times(self, vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Multiply the joint second moments [[xx, xy], [xyᵀ, yy]] by vectors."""
-        self._check_holds("yy")
-        parts = np.split(np.asfortranarray(vectors), [self.m_x])
-        # Upper of C order is lower of Fortran order, and the other way round.
-        product: npt.NDArray[np.float64] = blas.dsymm(1.0, self.xx.T, parts[0], lower=0)
-        if self.two_views:
-            second = blas.dsymm(1.0, self.yy.T, parts[1], lower=0) + self.xy.T @ parts[0]
-            product = np.concatenate([product + self.xy @ parts[1], second])
-        return product
-
-    def add_error(self, error: npt.NDArray[np.float64]) -> None:
-        """Note a further error of the second moments, as its product with `probes`."""
-        self.error = error if self.error is None else self.error + error
-
-    def error_norm(self, m_x: int, m_y: int | None = None) -> float:
-        """Estimate the spectral norm of the error of a covariance, rather from above.
-
-        Parameters
-        ----------
-        m_x, m_y : int
-            Of the joint covariance of the first m_x and m_y features.
-
-        Returns
-        -------
-        float
-            0 if all products were in float64. Otherwise 1.5 times the Schatten 4-norm, estimated
-            from the probes: with independent Gaussian w and v, E[(wᵀE²v)²] = tr E⁴.
-        """
-        if self.error is None:
-            return 0.0
-        rows = [self.error[:m_x], *([self.error[self.m_x :][:m_y]] if m_y is not None else [])]
-        images = np.concatenate(rows) / (self.n - 1)
-        gram = images.T @ images
-        pairs = gram[np.triu_indices(_PROBES, 1)]
-        return float(1.5 * np.mean(pairs**2) ** 0.25)
 
     def mean(self, view: str) -> npt.NDArray[np.float64]:
         """Mean of the features of view ``"x"`` or ``"y"``."""
@@ -220,34 +176,10 @@ class Moments:
         if which != "xy":
             _mirror_lower(block)
         totals = (self._first_moments(view)[1] for view in which)
-        self._centre(
-            block, *(total[:size] for total, size in zip(totals, block.shape, strict=True))
-        )
+        left, right = (total[:size] for total, size in zip(totals, block.shape, strict=True))
+        blas.dger(-1.0 / self.n, right, left, a=block.T, overwrite_a=1)
+        block /= self.n - 1
         return block
-
-    def covariance_beyond(self, view: str, start: int, stop: int) -> npt.NDArray[np.float64]:
-        """Rows ``start:stop`` of a view's own covariance from column ``start`` on.
-
-        For a caller that is not to hold two covariances. Of the leading square the part below the
-        diagonal is of no meaning.
-        """
-        self._check_rows()
-        self._check_holds(view * 2)
-        moment: npt.NDArray[np.float64] = getattr(self, view * 2)
-        rows = np.ascontiguousarray(moment[start:, start:stop].T)
-        total = self._first_moments(view)[1]
-        self._centre(rows, total[start:stop], total[start:])
-        return rows
-
-    def _centre(
-        self,
-        rows: npt.NDArray[np.float64],
-        left: npt.NDArray[np.float64],
-        right: npt.NDArray[np.float64],
-    ) -> None:
-        """Make covariances of second moments, in place, given the sums of their features."""
-        blas.dger(-1.0 / self.n, right, left, a=rows.T, overwrite_a=1)
-        rows /= self.n - 1
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to an npz file, under a temporary name until it is complete."""
@@ -330,8 +262,6 @@ class Moments:
         features = str(read_member(stored, "features"))
         moments = cls(m_x, m_y or None, features=features, targets=targets)
         moments.n = n
-        if "error" in stored:
-            moments.error = np.empty((m_x + m_y, _PROBES))
         return moments
 
     def _check_features(self, path: str | os.PathLike[str], features: str | None) -> None:
@@ -345,7 +275,7 @@ class Moments:
         one = ("xx", "shift_x", "sum_x")
         two = ("xy", "shift_y", "sum_y") if self.two_views else ()
         own = ("yy",) if self.two_views and not self.targets else ()
-        return (*one, *own, *two, *(("error",) if self.error is not None else ()))
+        return (*one, *own, *two)
 
     def _first_moments(self, view: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         return getattr(self, f"shift_{view}"), getattr(self, f"sum_{view}")
@@ -440,6 +370,25 @@ def _checked(
     return array
 
 
+def _add_product(
+    a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], into: npt.NDArray[np.float64]
+) -> None:
+    """Add aᵀb to a matrix, tile by tile; of aᵀa only the tiles on and below the diagonal."""
+    scratch = np.empty(min(len(into), _TILE) * min(into.shape[1], _TILE))
+    for i in _tiles(a.shape[1]):
+        for j in _tiles(b.shape[1]):
+            if a is not b or j.start <= i.start:
+                tile = into[i, j]
+                tile += np.matmul(a[:, i].T, b[:, j], out=scratch[: tile.size].reshape(tile.shape))
+
+
+def _tiles(m: int) -> list[slice]:
+    """Cut m columns into nearly equal parts of at most _TILE."""
+    count = -(-m // _TILE)
+    ends = [m * i // count for i in range(count + 1)]
+    return [slice(low, high) for low, high in pairwise(ends)]
+
+
 def _mirror_lower(matrix: npt.NDArray[np.float64]) -> None:
     """Copy what is below the diagonal to above it, block by block."""
     for start, stop in grid(0, len(matrix), _BLOCK):
@@ -459,13 +408,3 @@ def _add_shifted(
     """Add what a change of shift adds to Σ(x − s)(y − t)ᵀ: three terms of rank one, in place."""
     for left, right in ((sum_x, delta_y), (delta_x, sum_y + n * delta_y)):
         blas.dger(1.0, right, left, a=into.T, overwrite_a=1)
-
-
-def probes(m: int) -> npt.NDArray[np.float64]:
-    """Gaussian vectors, always the same ones, that the error of float32 products is probed with.
-
-    Returns
-    -------
-    ndarray of shape (m, 8)
-    """
-    return np.random.default_rng(0).standard_normal((m, _PROBES))

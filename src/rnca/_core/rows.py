@@ -1,11 +1,13 @@
 """Rows of a view, read and checked a chunk at a time."""
 
+import mmap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.array_utils import byte_bounds
 from scipy.sparse import issparse
 from sklearn.utils import check_array
 
@@ -16,6 +18,11 @@ PILOT_ROWS = 4096
 """How many rows, spread evenly over a view, give its pilot mean."""
 
 
+# Rows of a table on disk that are this close together are read by one slice, of at most this many.
+_GAP = 64
+_SLICE = 4096
+
+
 class View:
     """One view of the data: an n × d table read by rows and never copied whole.
 
@@ -24,11 +31,16 @@ class View:
     data : array-like, memory map, or any object with a two-dimensional ``shape`` whose slices of
         rows numpy can read
     name : str
-        What error messages call it.
+        Used in error messages.
+    columns : ndarray of str, optional
+        Names of the columns; those of ``data`` by default, if it is a data frame.
     """
 
-    def __init__(self, data: Any, name: str = "X") -> None:
+    def __init__(
+        self, data: Any, name: str = "X", columns: npt.NDArray[np.object_] | None = None
+    ) -> None:
         self.name = name
+        self.columns = _column_names(data) if columns is None else columns
         self.data = _table(data, name)
         self.shape: tuple[int, int] = (int(self.data.shape[0]), int(self.data.shape[1]))
 
@@ -37,7 +49,7 @@ class View:
 
     def read(self, start: int, stop: int) -> FloatArray:
         """Rows ``start:stop`` as finite floats (float32 stays, all else becomes float64)."""
-        rows = _as_float(np.asarray(self.data[start:stop]), self.name)
+        rows = _as_float(self._in_memory(start, stop), self.name)
         self._refuse_non_finite(rows, np.arange(start, stop))
         return rows
 
@@ -46,11 +58,25 @@ class View:
         unique, inverse = np.unique(index, return_inverse=True)
         if isinstance(self.data, np.ndarray):
             picked = self.data[unique]
-        else:  # of other tables only slices are asked
-            picked = np.concatenate([np.asarray(self.data[i : i + 1]) for i in unique.tolist()])
+            _release_pages(self.data)
+        else:  # HDF5 and zarr read whole chunks: neighbours share one slice
+            gap = max(_GAP, (getattr(self.data, "chunks", None) or (0,))[0])
+            apart = (np.diff(unique) > gap) | (np.diff(unique // _SLICE) > 0)
+            groups = np.split(unique, np.flatnonzero(apart) + 1)
+            picked = np.concatenate(
+                [np.asarray(self.data[g[0] : g[-1] + 1])[g - g[0]] for g in groups]
+            )
         rows = _as_float(picked, self.name)
         self._refuse_non_finite(rows, unique)
         return rows[inverse]
+
+    def _in_memory(self, start: int, stop: int) -> npt.NDArray[Any]:
+        """Read rows; those of a memory map are copied, and their pages released."""
+        rows = np.asarray(self.data[start:stop])
+        if _mapped_file(self.data) is not None:
+            rows = rows.copy()
+            _release_pages(self.data[start:stop])
+        return rows
 
     def pilot_mean(self) -> npt.NDArray[np.float64]:
         """Mean of rows spread evenly over the view, in float64.
@@ -75,6 +101,41 @@ class View:
             f"{self.name} contains {value} at row {index[row]}, column {column}: all entries must "
             "be finite. Drop or impute such rows first."
         )
+
+
+def view_of_columns(data: Any, name: str) -> View:
+    """Make a view; one-dimensional data are one column."""
+    if data is None:
+        raise ValueError(f"this estimator requires y to be passed, but the target {name} is None.")
+    table = data if hasattr(data, "shape") else np.asarray(data)
+    return View(np.asarray(table)[:, None] if len(table.shape) == 1 else table, name)
+
+
+def _mapped_file(data: Any) -> mmap.mmap | None:
+    """Return the memory map that holds an array, unless it is copy-on-write."""
+    while isinstance(data, np.ndarray):
+        mapped = getattr(data, "_mmap", None)
+        if isinstance(data, np.memmap) and isinstance(mapped, mmap.mmap):
+            return mapped if data.mode in ("r", "r+") else None
+        data = data.base
+    return None
+
+
+def _release_pages(rows: npt.NDArray[Any]) -> None:
+    """Let the system drop the pages of a memory map: they would stay in resident memory."""
+    mapped = _mapped_file(rows)
+    if mapped is None or not hasattr(mmap, "MADV_DONTNEED") or rows.size == 0:
+        return
+    start = byte_bounds(np.frombuffer(mapped, np.uint8))[0]
+    low, high = (bound - start for bound in byte_bounds(rows))
+    low -= low % mmap.PAGESIZE
+    mapped.madvise(mmap.MADV_DONTNEED, low, high - low)
+
+
+def _column_names(data: Any) -> npt.NDArray[np.object_] | None:
+    """Return the column names of a data frame, if all are strings."""
+    names = list(getattr(data, "columns", ()))
+    return np.array(names, object) if names and all(isinstance(n, str) for n in names) else None
 
 
 def _table(data: Any, name: str) -> Any:
@@ -149,13 +210,11 @@ def shard_bounds(n: int, shards: int, chunk_size: int) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
-def rechunk(
-    chunks: Iterable[Sequence[Any]], size: int, names: str
-) -> Iterator[tuple[FloatArray, ...]]:
+def rechunk(chunks: Iterable[Sequence[Any]], size: int, names: str) -> Iterator[list[View]]:
     """Cut a stream of chunks, each of the views in ``names``, into chunks of ``size`` rows."""
     waiting: list[tuple[FloatArray, ...]] = []
-    held = seen = 0
-    widths = None
+    held = 0
+    first: list[View] = []
     for number, chunk in enumerate(chunks):
         if len(chunk) != len(names):
             raise ValueError(
@@ -165,25 +224,43 @@ def rechunk(
             View(data, f"{name} of chunk {number}") for data, name in zip(chunk, names, strict=True)
         ]
         check_pair(views[0], views[-1])
-        widths = widths or [view.shape[1] for view in views]
-        for view, width in zip(views, widths, strict=True):
-            if view.shape[1] != width:
-                raise ValueError(
-                    f"{view.name} has {view.shape[1]} features, but the first chunk has {width}: "
-                    "all chunks have the same columns."
-                )
+        first = first or views
+        for view, other in zip(views, first, strict=True):
+            check_same_columns(view, other.shape[1], other.columns, "the first chunk has")
         # Copied: the stream may fill the same buffer again before these rows are used.
         waiting.append(tuple(np.array(view.read(0, len(view))) for view in views))
         held += len(views[0])
-        seen += len(views[0])
         while held >= size:
             joined = _joined(waiting)
-            yield tuple(part[:size] for part in joined)
+            yield _named([part[:size] for part in joined], names, first)
             waiting, held = [tuple(part[size:] for part in joined)], held - size
     if held:
-        yield _joined(waiting)
-    if seen == 0:
+        yield _named(_joined(waiting), names, first)
+    if not first:
         raise ValueError("The stream of chunks is empty; at least 2 rows are needed.")
+
+
+def check_same_columns(
+    view: View, width: int, columns: npt.NDArray[np.object_] | None, where: str
+) -> None:
+    """Refuse a view whose columns differ in number, or by name, from those it must have."""
+    if view.shape[1] != width:
+        raise ValueError(
+            f"{view.name} has {view.shape[1]} features, but {where} {width}: give the same "
+            "columns, in the same order."
+        )
+    if columns is not None and view.columns is not None and any(columns != view.columns):
+        at = int(np.flatnonzero(columns != view.columns)[0])
+        raise ValueError(
+            f"column {at} of {view.name} is {view.columns[at]!r}, but {where} {columns[at]!r}: "
+            "give the same columns, in the same order."
+        )
+
+
+def _named(parts: Sequence[FloatArray], names: str, like: Sequence[View]) -> list[View]:
+    return [
+        View(part, name, view.columns) for part, name, view in zip(parts, names, like, strict=True)
+    ]
 
 
 def _joined(chunks: list[tuple[FloatArray, ...]]) -> tuple[FloatArray, ...]:

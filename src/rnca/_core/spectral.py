@@ -1,25 +1,17 @@
 """Leading eigenpairs and singular triplets by block Krylov iteration with a residual test.
 
-A product with a few vectors is bound by reading the matrix: so blocks of its rows, which stay in
-the cache for both factors of DᵀD, go to threads that each call BLAS on their own. The cut does not
-depend on their number, and neither does any bit of what the iteration finds.
-
 The iteration calls numpy's linear algebra alone: scipy brings a BLAS of its own, and the threads
 of either spin for a while after each call, on the cores that the other needs.
 """
 
-from collections.abc import Callable, Iterator
-from functools import partial, reduce
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from rnca._core.workers import Run, workers
-
 Matrix = npt.NDArray[np.float64]
 Product = Callable[[Matrix], Matrix]
-RowwiseProduct = Callable[[Run, Matrix], Matrix]
 Scales = Callable[[Matrix], Matrix]
 """From Ritz values to what their residuals are judged by."""
 
@@ -30,7 +22,6 @@ _FULL_ORDER = 400
 _FULL_FRACTION = 0.2
 # Columns multiplied at once: more would cost arithmetic, fewer more readings of the matrix.
 _WIDTH = 16
-_ROWS = 256
 _STEPS_BETWEEN_TESTS = 4
 # Of residuals, relative to the largest eigenvalue: an eigenvalue lies within its residual.
 _TOLERANCE = 1e-9
@@ -57,8 +48,9 @@ def leading_eigh(A: Matrix, k: int) -> tuple[Matrix, Matrix]:
     """
     scale = _largest_entry(A)
 
-    def times(run: Run, V: Matrix) -> Matrix:
-        return np.hstack(list(_by_rows(run, A, lambda rows: V.T @ rows.T))).T / scale
+    def times(V: Matrix) -> Matrix:
+        product: Matrix = (V.T @ A).T / scale
+        return product
 
     values, vectors = _leading(times, lambda: A / scale, len(A), k, lambda values: values[:1])
     return values * scale, vectors
@@ -87,10 +79,9 @@ def leading_svd(D: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
         return U[:, :k].copy(), values[:k].copy(), Vt[:k].T.copy()
     scale = _largest_entry(D)
 
-    def times(run: Run, V: Matrix) -> Matrix:
-        parts = _by_rows(run, D, lambda rows: (V.T @ rows.T / scale) @ rows)
-        total: Matrix = reduce(np.add, parts)
-        return total.T / scale
+    def times(V: Matrix) -> Matrix:
+        product: Matrix = ((V.T @ D.T / scale) @ D).T / scale
+        return product
 
     _, V = _leading(
         times,
@@ -116,19 +107,12 @@ def _largest_entry(A: Matrix) -> float:
     return float(max(A.max(), -A.min())) or 1.0
 
 
-def _by_rows(run: Run, A: Matrix, task: Callable[[Matrix], Matrix]) -> Iterator[Matrix]:
-    """Yield what a task makes of each block of rows, in their order."""
-    blocks = [A[low : low + _ROWS] for low in range(0, len(A), _ROWS)]
-    return (future.result() for future in run([partial(task, rows) for rows in blocks]))
-
-
 def _leading(
-    apply: RowwiseProduct, matrix: Callable[[], Matrix], order: int, k: int, scales: Scales
+    apply: Product, matrix: Callable[[], Matrix], order: int, k: int, scales: Scales
 ) -> tuple[Matrix, Matrix]:
     """Leading eigenpairs of a symmetric matrix given by its products and, if need be, itself."""
     if order > _DENSE_ORDER and k <= _FULL_FRACTION * order:
-        with workers() as run:
-            found = _block_krylov(partial(apply, run), order, k, scales)
+        found = _block_krylov(apply, order, k, scales)
         if found is not None:
             return found
     values, vectors = scipy.linalg.eigh(matrix(), subset_by_index=(order - k, order - 1))

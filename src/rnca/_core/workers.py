@@ -1,46 +1,31 @@
-"""Threads that each call BLAS on their own: a fixed cut of the work, whatever their number."""
+"""Threads for what numpy computes on one core."""
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController
 
-Task = Callable[[], Any]
-Run = Callable[[Sequence[Task]], list[Future[Any]]]
-
-_limit = threading.Lock()
-_pools = 0
-_limits: Any = None
-_threads = 1
+_BLOCK = 256
+_libraries = ThreadpoolController()
 
 
 def blas_threads() -> int:
-    """Return as many threads as BLAS may use; 1 where no BLAS is seen."""
-    counts = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-    return max(counts, default=1)
+    """Return the number of threads that BLAS may use; 1 if no BLAS is found."""
+    pools = _libraries.select(user_api="blas").info()
+    return max((pool["num_threads"] for pool in pools), default=1)
 
 
-@contextmanager
-def workers() -> Iterator[Run]:
-    """As many threads as BLAS may use, with BLAS held to one thread in each.
+def over_row_blocks(task: Callable[[slice], Any], rows: int) -> None:
+    """Run ``task`` on each block of rows, in as many threads as BLAS may use.
 
-    BLAS has one setting for the whole process: of pools that are open at once the first sets it
-    and the last puts it back.
+    For elementwise work: products are faster by one call, which BLAS cuts itself.
     """
-    global _pools, _limits, _threads
-    with _limit:
-        if _pools == 0:
-            _threads = blas_threads()
-            _limits = threadpool_limits(1, user_api="blas")
-        _pools += 1
-    try:
-        with ThreadPoolExecutor(_threads) as executor:
-            yield lambda tasks: [executor.submit(task) for task in tasks]
-    finally:
-        with _limit:
-            _pools -= 1
-            if _pools == 0:
-                _limits.restore_original_limits()
+    blocks = [slice(low, min(low + _BLOCK, rows)) for low in range(0, rows, _BLOCK)]
+    threads = min(blas_threads(), len(blocks))
+    if threads <= 1:
+        for each in blocks:
+            task(each)
+        return
+    with ThreadPoolExecutor(threads) as executor:
+        list(executor.map(task, blocks))  # raises what a task raised

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rnca._core.rows import FloatArray, View, grid
+from rnca._core.state import unfitted_copy
 
 _TRANSFORM_CHUNK = 2048
 # Parameters that show in the fitted attributes, whose checksum is taken.
@@ -43,18 +44,22 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self
         """
         view = View(X)
-        validate_data(self, X, skip_check_array=True)
+        validate_data(unfitted_copy(self), X, skip_check_array=True)  # only checks the names
         for start, stop in grid(0, len(view), _TRANSFORM_CHUNK):
             view.read(start, stop)
         return self.fit_view(view)
 
     def fit_view(self, view: View) -> Self:
         """Draw the map for a view whose rows are checked when they are read."""
-        self.n_features_in_ = view.shape[1]
-        # What leaves the range of numbers here is refused with the first features.
+        fresh = unfitted_copy(self)
+        fresh.n_features_in_ = view.shape[1]
+        if view.columns is not None:
+            fresh.feature_names_in_ = view.columns
+        # Numbers out of range are refused with the first features.
         with np.errstate(over="ignore", invalid="ignore"):
-            self.offset_ = view.pilot_mean()
-            self._draw(view)
+            fresh.offset_ = view.pilot_mean()
+            fresh._draw(view)
+        self.__dict__ = fresh.__dict__
         return self
 
     def transform(self, X: Any) -> FloatArray:
@@ -100,11 +105,20 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _n_features_out(self) -> int:
         return self.n_features_out
 
+    @property
+    def feature_dtype(self) -> np.dtype[Any]:
+        """Type in which RPCA and RCCA evaluate the features."""
+        return np.dtype(getattr(self, "dtype", None) or np.float64)
+
     def prefix(self, m: int) -> Self:
         """Return the fitted map of the first ``m`` features; shares memory with this one."""
         shorter = copy(self)
         for name in self._fitted_arrays:
             setattr(shorter, name, getattr(self, name)[:m])
+        if getattr(self, "landmarks", None) is not None:
+            shorter.landmarks = self.landmarks[:m]
+        elif "n_features" in self.get_params(deep=False):
+            shorter.n_features = m  # so that a clone, fitted again, has as many
         return shorter
 
     def fingerprint(self) -> str:
@@ -155,7 +169,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return int(m)
 
     def _stored_dtype(self) -> np.dtype[Any]:
-        dtype = np.dtype(getattr(self, "dtype", None) or np.float64)
+        dtype = self.feature_dtype
         if dtype not in (np.float32, np.float64):
             raise ValueError(f"dtype={dtype.name}: features are float32 or float64.")
         return dtype

@@ -11,6 +11,7 @@ from scipy.stats import qmc
 
 from rnca._core.rows import FloatArray, View
 from rnca._core.seeding import streams
+from rnca._core.workers import over_row_blocks
 from rnca.features.base import FeatureMap
 from rnca.features.width import resolve_gamma
 
@@ -74,8 +75,14 @@ class _MatrixFeatures(CosineFeatures):
 
     def _map(self, x: FloatArray, out: FloatArray) -> None:
         np.matmul(x, self.weights_.T.astype(out.dtype, copy=False), out=out)
-        out += self.phases_.astype(out.dtype, copy=False)
-        np.cos(out, out=out)
+        phases = self.phases_.astype(out.dtype, copy=False)
+
+        def cosines(block: slice) -> None:
+            z = out[block]
+            z += phases
+            np.cos(z, out=z)
+
+        over_row_blocks(cosines, len(out))
 
 
 def uniform_phases(m: int, rng: np.random.Generator) -> Matrix:

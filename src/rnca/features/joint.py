@@ -73,6 +73,7 @@ class JointFeatures(FeatureMap):
             if taken:
                 shorter.maps_.append(each.prefix(taken))
             m -= taken
+        shorter.maps = [clone(each) for each in shorter.maps_]
         return shorter
 
     def fingerprint(self) -> str:

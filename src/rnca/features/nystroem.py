@@ -7,6 +7,7 @@ import scipy.linalg
 
 from rnca._core.rows import FloatArray, View
 from rnca._core.seeding import streams
+from rnca._core.workers import over_row_blocks
 from rnca.features.base import FeatureMap
 from rnca.features.width import resolve_gamma
 
@@ -128,7 +129,13 @@ def _gaussian_kernel(x: FloatArray, y: FloatArray, gamma: float, out: FloatArray
     scale = np.asarray(np.sqrt(gamma), dtype=x.dtype)
     x, y = x * scale, y * scale
     np.matmul(x, (2 * y).T, out=out)
-    out -= np.einsum("ij,ij->i", y, y)
-    out -= np.einsum("ij,ij->i", x, x)[:, None]
-    np.minimum(out, 0, out=out)  # rounding can leave a distance slightly negative
-    np.exp(out, out=out)
+    x_squares, y_squares = np.einsum("ij,ij->i", x, x), np.einsum("ij,ij->i", y, y)
+
+    def exponentials(block: slice) -> None:
+        z = out[block]
+        z -= y_squares
+        z -= x_squares[block, None]
+        np.minimum(z, 0, out=z)  # rounding can leave a distance slightly negative
+        np.exp(z, out=z)
+
+    over_row_blocks(exponentials, len(out))

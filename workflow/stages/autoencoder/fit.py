@@ -147,7 +147,9 @@ class Fit:
         """Fit the decoder."""
         started = perf_counter()
         if self.method.decoder != "linear":
-            factors = self.model.transform(_spread(train, _SAMPLE))
+            d = self.model.n_components
+            components = self.model.encoder_.transform(_spread(train, _SAMPLE))[:, :d]
+            factors = components / self.model.scale_[:d].astype(components.dtype)
             gamma, self.decoder_width = self._gamma(factors, self.method.decoder_width)
             self.model.set_params(decoder_gamma=gamma)
         reg = self.method.reg

@@ -107,7 +107,7 @@ def fit_bases(
         factor = Factor(moments, "x", reg)
         for each in problems:
             means = each.means.copy()
-            factor.whiten_rows(means)
+            means = factor.whiten_rows(means)
             for m in sizes:
                 for name, basis in each.bases(means[:m], factor, centred[:, :m], mean[:m]):
                     yield (name, m, reg), basis

@@ -14,10 +14,10 @@ from tqdm import tqdm
 
 from rnca._core.rows import FloatArray, View
 from rnca._core.seeding import derived_seed
-from rnca._core.workers import Run, workers
 from rnca.features import FEATURE_MAPS, FeatureMap
 from workflow.lib.job import job
 from workflow.lib.provenance import write_csv
+from workflow.lib.workers import Run, workers
 from workflow.stages.maps.fit import MAPS
 
 TIME_COLUMNS = ["feature_map", "what", "d", "m", "rows", "repeat", "seconds", "cpu_seconds"]

@@ -15,9 +15,9 @@ from tqdm import tqdm
 from rnca._core.mapping import check_count
 from rnca._core.rows import FloatArray, View, check_at_least_two_rows, grid
 from rnca._core.seeding import streams
-from rnca._core.workers import Run, workers
 from rnca.cca import RCCA
 from workflow.lib.two_views import TwoViews
+from workflow.lib.workers import Run, workers
 from workflow.stages.rcca.networks import ACTIVATIONS, Network
 from workflow.stages.rcca.training import Stopwatch, Training
 

@@ -26,7 +26,7 @@ def time_fit(experiment: Experiment, data: Prepared, threads: Sequence[int]) -> 
     -------
     DataFrame
         One row per number of threads: seconds of the fit (widths, draw, features, covariances and
-        solution), the precision it chose, and the peak memory of the process so far.
+        solution), and the peak memory of the process so far.
     """
     train = experiment.views(data, experiment.rows(data), "train")
     fits = []
@@ -42,7 +42,6 @@ def time_fit(experiment: Experiment, data: Prepared, threads: Sequence[int]) -> 
                 "n_train": len(train[0]),
                 "threads": count,
                 "seconds": perf_counter() - started,
-                "accumulation": model.accumulation_,
                 "peak_mb": peak_mb(),
             }
         )

@@ -13,7 +13,7 @@ import scipy.linalg
 
 from rnca._core.files import replacing
 from rnca._core.rows import FloatArray
-from rnca._core.workers import Run
+from workflow.lib.workers import Run
 from workflow.stages.rcca.networks import Adam, Network
 
 Matrix = npt.NDArray[np.float64]
@@ -155,7 +155,7 @@ class Training:
         Parameters
         ----------
         run : callable
-            Of `rnca._core.workers.workers`.
+            Of `workflow.lib.workers.workers`.
         views : pair of ndarray
         tune_sum : callable
             Gives the sum of correlations on tuning rows, for the networks as they are.

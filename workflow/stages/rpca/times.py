@@ -115,7 +115,7 @@ def _pca_methods(timing: Timing, gammas: list[float]) -> Iterator[_Method]:
         return lambda x: kernel_pca(x, k, gamma=gamma, solver=solver)
 
     def randomly(feature_map: Any) -> Callable[..., Any]:
-        model = RPCA(k, feature_map=feature_map, accumulation="float64", random_state=seed)
+        model = RPCA(k, feature_map=feature_map, random_state=seed)
         return lambda x: model.fit_transform(x)
 
     yield _Method("exact", None, timing.exact, exactly("dense"))
@@ -134,14 +134,14 @@ def _cca_methods(timing: Timing, gammas: list[float]) -> Iterator[_Method]:
         return kernel_cca(x, y, k, gamma=gammas, reg=timing.reg)
 
     def linearly(x: Rows, y: Rows) -> Any:
-        return RCCA(k, feature_map="linear", accumulation="float64").fit(x, y).transform(x, y)
+        return RCCA(k, feature_map="linear").fit(x, y).transform(x, y)
 
     def randomly(name: str) -> Callable[..., Any]:
         maps = tuple(kernel_map(name, timing.features, gamma) for gamma in gammas)
 
         def run(x: Rows, y: Rows) -> Any:
             reg = matched_reg(timing.reg, name, timing.features, len(x))
-            model = RCCA(k, feature_map=maps, reg=reg, accumulation="float64", random_state=seed)
+            model = RCCA(k, feature_map=maps, reg=reg, random_state=seed)
             return model.fit(x, y).transform(x, y)
 
         return run

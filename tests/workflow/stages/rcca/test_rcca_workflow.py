@@ -27,7 +27,7 @@ def checked(others=(), **changes):
 
 
 def test_memory_is_that_of_matrices_chunks_row_numbers_and_processes():
-    assert fit_mem_mb(6000) == PROCESSES_MB + 1152 + 787
+    assert fit_mem_mb(6000) == PROCESSES_MB + 1728 + 787
     assert checked()["one"].mem_mb() == checked().largest_mem_mb() == fit_mem_mb(6000) + 6
 
 
