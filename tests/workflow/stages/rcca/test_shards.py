@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from workflow.stages.rcca.svd import time_svds
 
 from rnca.cca import RCCA
 from workflow.data.prepared import load_prepared, write_prepared
 from workflow.stages.rcca.fit import Experiment, accumulate_shard, fit_path
+from workflow.stages.rcca.timing import time_svds
 
 ROWS = 7000
 META = {"name": "toy", "kind": "own", "title": "toy"}
@@ -22,12 +22,12 @@ def experiment(**changes):
     settings = {
         "name": "toy",
         "draws": "toy",
-        "split": {"scheme": "random", "train": 6500, "test": 500},
+        "split": {"scheme": "random", "train": 6500, "tune": None, "test": 500},
         "standardise": False,
         "components": 3,
-        "sizes": (10, 20),
+        "features": [10, 20],
         "reg": 1e-3,
-        "reg_grid": (),
+        "reg_grid": [],
         "width": 1.0,
         "same_landmarks": False,
         "feature_map": "fourier",
@@ -110,7 +110,7 @@ def test_linear_features_of_views_with_unequal_columns_are_tuned_too(data):
 
 
 def test_both_ways_to_an_svd_are_timed_in_turns_at_every_size(data):
-    times = time_svds(experiment(), data, [10, 20], threads=1)
+    times = time_svds(experiment(), data, threads=1)
     assert times["m"].tolist() == 6 * [10] + 6 * [20]
     assert times["method"].tolist() == 6 * ["truncated", "full"]
     assert times.groupby(["m", "method"])["repeat"].agg(list).tolist() == 4 * [[0, 1, 2]]
