@@ -81,14 +81,23 @@ def unfitted_map(kind: Any, count: Any, gamma: Any, seed: int, dtype: np.dtype[A
 
 
 def centred_features(
-    fitted: FeatureMap, rows: FloatArray, shift: Float64 | float, out: Float64 | None = None
+    fitted: FeatureMap,
+    rows: FloatArray,
+    shift: Float64 | float,
+    buffers: tuple[FloatArray, Float64] | None = None,
 ) -> Float64:
-    """Features of checked rows less a shift, in float64."""
-    z = np.empty((len(rows), fitted.n_features_out), fitted.feature_dtype)
+    """Features of checked rows less a shift, in float64; into the buffers, if there are any."""
+    z, centred = buffers or feature_buffers(fitted, len(rows))
+    z, centred = z[: len(rows)], centred[: len(rows)]
     fitted.features(rows, z)  # Eq. 4
-    centred = np.empty(z.shape) if out is None else out
     over_row_blocks(lambda block: np.subtract(z[block], shift, out=centred[block]), len(rows))
     return centred
+
+
+def feature_buffers(fitted: FeatureMap, rows: int) -> tuple[FloatArray, Float64]:
+    """Memory for the features of so many rows, as they are and in float64."""
+    shape = (rows, fitted.n_features_out)
+    return np.empty(shape, fitted.feature_dtype), np.empty(shape)
 
 
 def add_rows(
@@ -120,13 +129,16 @@ def add_rows(
         moments.shift(
             *(centred_features(*each, 0.0).mean(axis=0) for each in zip(maps, heads, strict=True))
         )
-    buffers = [np.empty((min(chunk_size, stop - start), fitted.n_features_out)) for fitted in maps]
+    # Kept over the pass: new pages for each chunk would cost a tenth of it.
+    buffers = [feature_buffers(fitted, min(chunk_size, stop - start)) for fitted in maps]
     for low, high in tqdm(chunks, "rows", unit="chunk", disable=not progress):
-        z = [buffer[: high - low] for buffer in buffers]
-        for view, fitted, shift, out in zip(views, maps, moments.shifts, z, strict=True):
-            centred_features(fitted, view.read(low, high), shift, out)
-        with np.errstate(over="ignore", invalid="ignore"):  # refused below
-            moments.add_centred(*z)  # zᵀz for the covariances of Sections 3 and 4
+        z = [
+            centred_features(fitted, view.read(low, high), shift, buffer)
+            for view, fitted, shift, buffer in zip(
+                views, maps, moments.shifts, buffers, strict=True
+            )
+        ]
+        moments.add_centred(*z)  # zᵀz for the covariances of Sections 3 and 4
     _refuse_overflow(moments)
 
 

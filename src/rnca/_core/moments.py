@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -16,8 +15,6 @@ from rnca._core.rows import FloatArray, grid
 
 _FORMAT = 1
 _BLOCK = 512
-# Columns per product: BLAS is slower on smaller tiles, and a tile's sum takes memory of its own.
-_TILE = 2000
 
 
 class Moments:
@@ -99,23 +96,27 @@ class Moments:
             self.shift(*(z.mean(axis=0, dtype=np.float64) for z in given))
         self.add_centred(
             *(
-                np.subtract(part, shift, dtype=np.float64)
+                np.subtract(part, shift, dtype=np.float64, order="C")
                 for part, shift in zip(given, self.shifts, strict=True)
             )
         )
         return self
 
     def add_centred(self, *views: npt.NDArray[np.float64]) -> None:
-        """Add rows from which `shifts` are already subtracted."""
+        """Add rows in C order from which `shifts` are already subtracted."""
         self.n += len(views[0])
         for view, z in zip("xy", views, strict=False):
             getattr(self, f"sum_{view}")[:] += z.sum(axis=0)
         zx, zy = views[0], views[-1]
-        _add_product(zx, zx, self.xx)  # n·Cxx
+        self.xx = _plus_gram(self.xx, zx)  # n·Cxx
         if self.two_views:
-            _add_product(zx, zy, self.xy)  # n·Cxy
+            # BLAS reads by columns: it sees the transposes, and adds zyᵀ·zx.
+            transposed = blas.dgemm(
+                1.0, zy.T, zx.T, beta=1.0, c=self.xy.T, trans_b=1, overwrite_c=1
+            )
+            self.xy = transposed.T  # n·Cxy
             if not self.targets:
-                _add_product(zy, zy, self.yy)  # n·Cyy
+                self.yy = _plus_gram(self.yy, zy)  # n·Cyy
 
     def merge(self, other: "Moments | _InFile") -> Self:
         """Add the rows another `Moments` has seen; ``other`` is left as it is.
@@ -370,23 +371,15 @@ def _checked(
     return array
 
 
-def _add_product(
-    a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], into: npt.NDArray[np.float64]
-) -> None:
-    """Add aᵀb to a matrix, tile by tile; of aᵀa only the tiles on and below the diagonal."""
-    scratch = np.empty(min(len(into), _TILE) * min(into.shape[1], _TILE))
-    for i in _tiles(a.shape[1]):
-        for j in _tiles(b.shape[1]):
-            if a is not b or j.start <= i.start:
-                tile = into[i, j]
-                tile += np.matmul(a[:, i].T, b[:, j], out=scratch[: tile.size].reshape(tile.shape))
-
-
-def _tiles(m: int) -> list[slice]:
-    """Cut m columns into nearly equal parts of at most _TILE."""
-    count = -(-m // _TILE)
-    ends = [m * i // count for i in range(count + 1)]
-    return [slice(low, high) for low, high in pairwise(ends)]
+def _plus_gram(
+    moment: npt.NDArray[np.float64], z: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Add zᵀz to the lower triangle of a moment, in place."""
+    # BLAS reads by columns: the lower triangle is its upper one.
+    total: npt.NDArray[np.float64] = blas.dsyrk(
+        1.0, z.T, beta=1.0, c=moment.T, lower=0, overwrite_c=1
+    )
+    return total.T
 
 
 def _mirror_lower(matrix: npt.NDArray[np.float64]) -> None:

@@ -9,6 +9,7 @@ import scipy.linalg
 from scipy.special import ndtri
 from scipy.stats import qmc
 
+from rnca._core.blas import product_into
 from rnca._core.rows import FloatArray, View
 from rnca._core.seeding import streams
 from rnca._core.workers import over_row_blocks
@@ -74,7 +75,7 @@ class _MatrixFeatures(CosineFeatures):
         """Draw m rows of weights, each from N(0, I), and phases, each from U(0, 2π)."""
 
     def _map(self, x: FloatArray, out: FloatArray) -> None:
-        np.matmul(x, self.weights_.T.astype(out.dtype, copy=False), out=out)
+        product_into(x, self.weights_.astype(out.dtype, copy=False), out)
         phases = self.phases_.astype(out.dtype, copy=False)
 
         def cosines(block: slice) -> None:

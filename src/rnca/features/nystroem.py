@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from rnca._core.blas import product_into
 from rnca._core.rows import FloatArray, View
 from rnca._core.seeding import streams
 from rnca._core.workers import over_row_blocks
@@ -128,7 +129,7 @@ def _gaussian_kernel(x: FloatArray, y: FloatArray, gamma: float, out: FloatArray
     """Write exp(-gamma ‖x_i − y_j‖²) to ``out``, by ‖x − y‖² = ‖x‖² + ‖y‖² − 2x·y."""
     scale = np.asarray(np.sqrt(gamma), dtype=x.dtype)
     x, y = x * scale, y * scale
-    np.matmul(x, (2 * y).T, out=out)
+    product_into(x, 2 * y, out)
     x_squares, y_squares = np.einsum("ij,ij->i", x, x), np.einsum("ij,ij->i", y, y)
 
     def exponentials(block: slice) -> None:
