@@ -33,7 +33,10 @@ def gathered(path):
     if stage == "extensions":
         return f"{stage}/{experiment if what == 'scores' else what}.csv", None
     if stage == "bounds":
-        return f"bounds/{'draws' if len(path.parts) == 3 else experiment}.csv", None
+        return (
+            f"bounds/{'draws' if len(path.parts) == 3 or experiment == 'norms' else experiment}.csv",
+            None,
+        )
     return f"{MOVED.get(stage, stage)}/{what}.csv", experiment
 
 

@@ -14,6 +14,12 @@ matplotlib.use("Agg")
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
+
+# Only the fonts that come with matplotlib: figures are then the same on every machine.
+for font in [*fontManager.ttflist]:
+    if not font.fname.startswith(matplotlib.get_data_path()):
+        fontManager.ttflist.remove(font)
 
 # Okabe and Ito's palette; each map and method also has a marker of its own.
 LOOK: dict[str, dict[str, Any]] = {
