@@ -45,7 +45,6 @@ lint: setup ## Check style, types and format
 	@$(python) -m ruff format --check .
 	@$(python) -m mypy
 	@$(python) -m snakefmt --check Snakefile workflow
-	@$(python) -m snakemake --lint
 
 bench: setup ## Run the benchmarks (ARGS=… for the runner)
 	@$(python) -m benchmarks.run $(ARGS)

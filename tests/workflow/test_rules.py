@@ -36,6 +36,14 @@ def test_no_rule_runs_anything_but_a_script():
         assert not re.search(r"^    (shell|run|wrapper|notebook):", file.read_text("utf-8"), re.M)
 
 
+def test_snakemakes_own_lint_finds_nothing_but_functions_beside_their_rules(project):
+    """A function that one stage uses stands in the stage's rules.smk; the lint wants it elsewhere."""
+    code, screen = project.run("-m", "snakemake", "--lint", "json")
+    assert code in (0, 1), screen
+    found = re.findall(r'"title": "(.+?)"', screen)
+    assert set(found) <= {"Mixed rules and functions in same snakefile."}, screen
+
+
 @pytest.mark.parametrize("name", RULES)
 def test_rule_has_environment_log_benchmark_and_its_request(name):
     file, rule = RULES[name]
