@@ -6,9 +6,12 @@ import shlex
 import sys
 from pathlib import Path
 
-# Snakemake hands its search path on to the jobs, also to those in conda environments.
-for own in (".", "src"):
-    sys.path.insert(0, str(Path(workflow.basedir, own).resolve()))
+# This project's own code, before any other that is installed. Snakemake hands its search path on to
+# jobs in conda environments, from which it takes PYTHONPATH away.
+OWN = [str(Path(workflow.basedir).resolve()), str(Path(workflow.basedir, "src").resolve())]
+sys.path[:0] = OWN
+inherited = [os.environ["PYTHONPATH"]] if os.environ.get("PYTHONPATH") else []
+os.environ["PYTHONPATH"] = os.pathsep.join([*OWN, *inherited])
 
 # Snakemake writes this path into shell commands without quotes.
 sys.executable = shlex.quote(sys.executable)

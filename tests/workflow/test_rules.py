@@ -37,7 +37,7 @@ def test_no_rule_runs_anything_but_a_script():
 
 
 def test_snakemakes_own_lint_finds_nothing_but_functions_beside_their_rules(project):
-    """A function that one stage uses stands in the stage's rules.smk; the lint wants it elsewhere."""
+    """A function that one stage uses stands in its rules.smk; the lint wants it elsewhere."""
     code, screen = project.run("-m", "snakemake", "--lint", "json")
     assert code in (0, 1), screen
     found = re.findall(r'"title": "(.+?)"', screen)
