@@ -8,7 +8,7 @@ import pytest
 from harmed import CONFIG
 
 from projects import assert_same_numbers, numbers_of
-from workflow.plan import STAGES
+from workflow.lib.exhibits import stage_names
 
 pytestmark = pytest.mark.faults
 
@@ -79,7 +79,9 @@ def test_damaged_shards(finished, reference, tally, harm):
 def test_damaged_csvs(finished, reference, tally, harm):
     """All of a run's at once; deleting what is named leads back to tables that are right."""
     results = finished.file("results/test")
-    harmed = harm_all(harm, (file for name in STAGES for file in (results / name).rglob("*.csv")))
+    harmed = harm_all(
+        harm, (file for name in stage_names() for file in (results / name).rglob("*.csv"))
+    )
     named = set()
     with tally.trying(f"CSV, {harm.__name__}", times=len(harmed)):
         code, screen = finished.call()

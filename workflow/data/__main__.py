@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 try:
+    import requests
     import yaml
 
     from workflow.data import own
     from workflow.data.catalogue import CATALOGUE, availability, dataset, prepare
     from workflow.data.errors import DataError, FetchError
     from workflow.data.fetch import default_cache, fetch_source
+    from workflow.data.sources import Bundle, Url
 except ModuleNotFoundError as missing:
     sys.exit(f"error: {missing.name} is not installed; datasets need: pip install 'rnca[workflow]'")
 
@@ -34,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _list(options: argparse.Namespace) -> None:
     cache = options.cache or default_cache()
-    rows = [("name", "fetched", "prepared", "to be had", "what it is")]
+    rows = [("name", "fetched", "prepared", "available", "what it is")]
     for entry in CATALOGUE.values():
         if entry.source is None:
             size = "-"
@@ -87,6 +89,25 @@ def _check(options: argparse.Namespace) -> None:
     )
 
 
+def _addresses(_options: argparse.Namespace) -> None:
+    """Ask every address for its headers, and name those that do not answer."""
+    dead = []
+    sources = [entry.source for entry in CATALOGUE.values() if entry.source is not None]
+    files = [form for source in sources for file in source.files.values() for form in file.forms()]
+    origins = [origin for file in files for origin in file.origins]
+    bundled = [each.archive for each in origins if isinstance(each, Bundle)]
+    origins += [origin for archive in bundled for origin in archive.origins]
+    addresses = {origin.address for origin in origins if isinstance(origin, Url)}
+    for address in sorted(addresses):
+        try:
+            requests.head(address, allow_redirects=True, timeout=60).raise_for_status()
+        except requests.RequestException as error:
+            dead.append(f"{address}: {error}")
+    print(f"{len(addresses) - len(dead)} of {len(addresses)} addresses answer")
+    if dead:
+        raise FetchError("\n".join(dead))
+
+
 def _kind(file: str) -> str:
     suffix = Path(file).suffix.lower()
     if suffix not in _SUFFIXES:
@@ -125,6 +146,8 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("name")
     make.add_argument("destination", type=Path)
     make.set_defaults(run=_prepare)
+    addresses = commands.add_parser("addresses", help="try every address of every dataset")
+    addresses.set_defaults(run=_addresses)
     _add_check(commands.add_parser("check", help="validate two files, print their config entry"))
     return parser
 
