@@ -30,8 +30,7 @@ _MOST_STEPS = 40
 # Of residuals, relative to ρ and the largest ρ: ρ then has half this error, and training
 # correlations and variables that are separate from others far less.
 _TOLERANCE = 1e-6
-# Relative norm below which a direction is one of the others, and eigenvalues of R and RxRy are
-# rounding errors. These are about n·eps.
+# Relative norm below which a direction is one of the others, and an eigenvalue is a rounding error.
 _DEPENDENT = 1e-10
 # Largest error that rounding of the kernel matrices may cause.
 _LARGEST_ERROR = 1e-6
@@ -334,6 +333,8 @@ def _leading(factors: _Factors, block: Matrix, k: int, progress: bool) -> tuple[
     most = min(n, width * (_MOST_STEPS + 1))
     Q, W = (np.empty((n, most), order="F") for _ in range(2))  # the basis, and RyQ
     gram, ritz, images = (np.zeros((most, most)) for _ in range(3))  # QᵀW, WᵀRxW, QᵀRxW
+    # An error of K, up to n·eps, changes R = K(K + γI)⁻¹ by up to n·eps/γ.
+    rounding = max(_DEPENDENT, n * np.finfo(np.float64).eps / min(factors.regs))
     block = factors.shrink(0, block)
     size, last = 0, slice(0, 0)
     with tqdm(desc="canonical variables", unit="step", disable=not progress) as bar:
@@ -348,7 +349,7 @@ def _leading(factors: _Factors, block: Matrix, k: int, progress: bool) -> tuple[
             if size:
                 # With the new directions in Q, RxW = Q·images for the W there was.
                 images[new, last] = fresh.T @ block
-                theta, Y = _ritz_pairs(ritz[:size, :size], gram[:size, :size], k)
+                theta, Y = _ritz_pairs(ritz[:size, :size], gram[:size, :size], k, rounding)
             if len(theta) == k:
                 residual = images[:full, :size] @ Y
                 residual[:size] -= Y * theta
@@ -386,13 +387,15 @@ def _new_directions(Q: Matrix, block: Matrix) -> Matrix:
     return block
 
 
-def _ritz_pairs(ritz: Matrix, gram: Matrix, k: int) -> tuple[Matrix, Matrix]:
+def _ritz_pairs(ritz: Matrix, gram: Matrix, k: int, rounding: float) -> tuple[Matrix, Matrix]:
     """Solve ritz·y = θ·gram·y for the k largest θ above rounding, with yᵀ gram y = 1."""
     scale, turn = scipy.linalg.eigh(gram)
     # f = RxRy f/ρ² gives fᵀRy f ≥ ρ⁴ fᵀf: no variable worth returning is lost here.
-    kept = scale > _DEPENDENT
-    basis = turn[:, kept] / np.sqrt(scale[kept])
-    theta, Y = scipy.linalg.eigh(basis.T @ ritz @ basis)
-    theta, Y = theta[: -k - 1 : -1], Y[:, : -k - 1 : -1]
-    above = theta > _DEPENDENT
-    return theta[above], basis @ Y[:, above]
+    basis = turn[:, scale > rounding] / np.sqrt(scale[scale > rounding])
+    size = basis.shape[1]
+    if not size:
+        return np.empty(0), basis
+    leading = max(size - k, 0), size - 1
+    theta, Y = scipy.linalg.eigh(basis.T @ (ritz @ basis), subset_by_index=leading)
+    theta, Y = theta[::-1], Y[:, ::-1]
+    return theta[theta > _DEPENDENT], basis @ Y[:, theta > _DEPENDENT]
