@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workflow.data import awa, cifar, embedded, mnist, own, sources, speech
+from workflow.data import awa, cifar, embedded, microbeam, mnist, own, sources, speech
 from workflow.data.checksums import file_sha256
 from workflow.data.errors import DataError
 from workflow.data.fetch import fetch_source, in_mirror, is_cached, with_checksums
@@ -51,6 +51,12 @@ class Dataset:
 
 def _embedded(make: Callable[[], Content]) -> Callable[[Mapping[str, Path]], Content]:
     return lambda _files: make()
+
+
+def _recordings(name: str, speakers: Sequence[str], prepared_mb: int) -> Dataset:
+    source = sources.xrmb_recordings(speakers)
+    arrays = ("x", "y", "groups", "speakers")
+    return Dataset(name, source.title, arrays, microbeam.parse, prepared_mb, source)
 
 
 CATALOGUE = {
@@ -127,23 +133,11 @@ CATALOGUE = {
             80,
             sources.XRMB,
         ),
-        Dataset(
-            "xrmb-full",
-            "XRMB, the full TTIC set",
-            ("x", "y", "labels", "groups", "given_split"),
-            lambda files: speech.parse_mat_pair(*files.values()),
-            2530,
-            sources.XRMB_FULL,
+        *(
+            _recordings(f"xrmb-{speaker.lower()}", (speaker,), prepared_mb)
+            for speaker, prepared_mb in zip(sources.JW_SPEAKERS, (48, 48, 44), strict=True)
         ),
-        Dataset(
-            "mocha",
-            "MOCHA-TIMIT, speaker fsew0",
-            ("x", "y", "labels", "groups", "given_split"),
-            lambda files: speech.parse_mat_pair(*files.values()),
-            78,
-            sources.MOCHA,
-            stand_in="XRMB",
-        ),
+        _recordings("xrmb-jw", sources.JW_SPEAKERS, 139),
     )
 }
 
@@ -174,8 +168,6 @@ def availability(entry: Dataset, cache: Path, checksums: Mapping[str, str] | Non
         return "in the cache"
     if all(is_cached(file, cache) or in_mirror(file) for file in files):
         return "in the mirror"
-    if not any(form.origins for file in files for form in file.forms()):
-        return "only by hand or mirror"
     return "from the network, untried"
 
 
