@@ -1,6 +1,6 @@
 # Every target sets up .venv by itself, once. For example: make run CORES=1 ARGS="--dry-run"; make setup PYTHON=python3.12
 .DEFAULT_GOAL := help
-.PHONY: help setup run paper figure publish test test-slurm test-faults lint bench doctor lock clean
+.PHONY: help setup run paper figure publish settings test test-kernels test-slurm test-faults lint bench doctor lock clean
 
 KILLS ?= 30
 
@@ -8,7 +8,7 @@ python := .venv/bin/python
 launch := $(python) -m workflow.launch $(if $(CORES),--cores $(CORES))
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: ## Set up .venv; the other targets do it by themselves (PYTHON=… names the interpreter)
 	@sh workflow/bootstrap.sh
@@ -20,13 +20,19 @@ paper: setup ## Run the workflow on the paper's data: hours, of which a stopped 
 	@$(launch) --configfile=config/paper.yaml $(ARGS)
 
 figure: setup ## Make one table or figure of the paper, after saying how much work that is (NAME=rcca; ARGS=…)
-	@$(python) -m workflow.one $(NAME) $(ARGS)
+	@$(python) -m workflow.cli figure $(NAME) $(ARGS)
 
-publish: setup ## Copy a finished paper run to results/published (ARGS=… for some stages only)
-	@$(python) -m workflow.publish $(ARGS)
+publish: setup ## Copy a finished run, whose fits come from one clean commit, to results/published
+	@$(python) -m workflow.cli publish $(ARGS)
+
+settings: setup ## Write the tables of keys in config/README.md from the settings' models
+	@$(python) -m workflow.cli settings
 
 test: lint ## Run lint, then the tests (ARGS=… for pytest)
 	@$(python) -m pytest $(ARGS)
+
+test-kernels: setup ## Run the numerical tests under every BLAS kernel of this CPU, one and two threads, less SIMD (ARGS=… for pytest)
+	@$(python) tests/kernels.py $(ARGS)
 
 test-slurm: setup ## Run the workflow on a one-node SLURM of its own (as root on Debian; installs slurm-wlm and munge)
 	@$(python) -m pytest -m slurm tests/slurm $(ARGS)
@@ -42,10 +48,10 @@ lint: setup ## Check style, types and format
 	@$(python) -m snakemake --lint
 
 bench: setup ## Run the benchmarks (ARGS=… for the runner)
-	@$(python) benchmarks/run.py $(ARGS)
+	@$(python) -m benchmarks.run $(ARGS)
 
-doctor: setup ## Say what this machine offers and which datasets can be had (ARGS="--configfile …" for another run than the paper's)
-	@$(python) -m workflow.doctor $(ARGS)
+doctor: setup ## Say what this machine offers and which datasets are available (ARGS="--configfile …" for another run than the paper's)
+	@$(python) -m workflow.cli doctor $(ARGS)
 
 lock: ## Pin the dependencies of pyproject.toml in requirements.lock (ARGS=--upgrade for newer ones)
 	@python=$$(sh workflow/bootstrap.sh --find) && "$$python" -m venv --clear .venv.uv

@@ -1,8 +1,8 @@
 # Randomized Nonlinear Component Analysis: from raw data to tables and figures.
-# Settings: config/README.md. Stages: workflow/rules/.
+# Settings: config/README.md. The plan of the project: docs/architecture.md.
 from snakemake.utils import min_version
 
-min_version("9.10")
+min_version("9.27")
 
 # A config file on the command line stands alone; it does not extend the default one.
 if not workflow.config_settings.configfiles:
@@ -10,32 +10,31 @@ if not workflow.config_settings.configfiles:
     configfile: "config/config.yaml"
 
 
-include: "workflow/rules/common.smk"
-include: "workflow/rules/data.smk"
-include: "workflow/rules/rpca.smk"
-include: "workflow/rules/bounds.smk"
-include: "workflow/rules/rcca.smk"
-include: "workflow/rules/lupi.smk"
-include: "workflow/rules/baselines.smk"
-include: "workflow/rules/autoencoder.smk"
-include: "workflow/rules/maps.smk"
-include: "workflow/rules/extensions.smk"
-include: "workflow/rules/report.smk"
+include: "workflow/common.smk"
+include: "workflow/data/rules.smk"
+include: "workflow/stages/rpca/rules.smk"
+include: "workflow/stages/bounds/rules.smk"
+include: "workflow/stages/rcca/rules.smk"
+include: "workflow/stages/lupi/rules.smk"
+include: "workflow/stages/autoencoder/rules.smk"
+include: "workflow/report.smk"
 
 
 wildcard_constraints:
     dataset="[a-z0-9-]+",
     experiment="[a-z0-9-]+",
-    feature_map="[a-z]+",
+    feature_map="linear|fourier|nystroem",
     repeat=r"\d+",
     shard=r"\d+",
     m=r"\d+",
-    part=r"all|repeat-\d+|sweep-[dm]",
-    sweep="[a-z0-9-]+",
     block=r"\d+",
 
 
 rule all:
     default_target: True
     input:
-        plan.final_outputs(),
+        rules.data.input,
+        SHOWN,
+        rules.claims.output,
+        rules.page.output,
+        rules.summary.output,

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -25,11 +25,8 @@ from sklearn.cross_decomposition import CCA
 from sklearn.decomposition import PCA, IncrementalPCA
 from sklearn.kernel_approximation import Nystroem
 
-from data import Data
-from jobs import Job, Row, medians, seconds
+from benchmarks.common import REG, SEED, Data, Row, Settings, estimator, medians, say, seconds
 from rnca import RCCA, RPCA, NystroemFeatures
-from roof import estimator
-from sizes import REG, SEED, Settings
 
 Matrix = npt.NDArray[np.float64]
 Answer = Callable[[], float]
@@ -54,8 +51,6 @@ class Peer:
         Distribution whose version is noted.
     n, components : int
         Size of the problem; less than ours where it would take hours.
-    effort : float
-        How many times the work of our fit is expected.
     ours : callable
         Returns our unfitted estimator.
     features : callable
@@ -71,7 +66,6 @@ class Peer:
     package: str
     n: int
     components: int
-    effort: float
     ours: Callable[[], RCCA | RPCA]
     features: Callable[[Any, Data, int], tuple[Matrix, ...]]
     solve: Callable[..., Answer]
@@ -83,61 +77,52 @@ class Peer:
         return type(self.ours()).__name__.removeprefix("R")
 
 
-def jobs(settings: Settings, data: Data) -> list[Job]:
-    """List one comparison for each peer."""
-    return [
-        Job(
-            "peers",
-            f"peers: {peer.name}, n = {peer.n}",
-            4.0 * peer.n * settings.m**2 * settings.repeats * (1 + peer.effort),
-            partial(compare, settings, data, peer),
-        )
-        for peer in [*cca_peers(settings), *pca_peers(settings)]
-    ]
+def peers(settings: Settings, data: Data) -> Iterator[Row]:
+    """Compare with each peer."""
+    for peer in [*cca_peers(settings), *pca_peers(settings)]:
+        say(f"peers: {peer.name}, n = {peer.n}")
+        yield compare(settings, data, peer)
 
 
 def cca_peers(settings: Settings) -> list[Peer]:
     """List who is compared with RCCA."""
     n, few, k = settings.n, settings.few, settings.components
-    ours = partial(estimator, settings, "fourier", settings.m)
 
-    def peer(name: str, package: str, rows: int, effort: float, solve: Any, module: str) -> Peer:
-        return Peer(name, package, rows, k, effort, ours, _two_views, solve, module)
+    def peer(name: str, package: str, n: int, solve: Any, module: str, k: int = k) -> Peer:
+        ours = partial(estimator, k, settings.m)
+        return Peer(name, package, n, k, ours, _two_views, solve, module)
 
-    two = partial(estimator, settings, "fourier", settings.m, n_components=_FEW_COMPONENTS)
     return [
-        peer("numpy, textbook", "numpy", n, 3, _numpy_naive, "numpy"),
-        peer("cca-zoo RidgeCCA", "cca-zoo", n, 4, _cca_zoo, "cca_zoo.linear"),
-        peer("mvlearn CCA", "mvlearn", n, 4, _mvlearn, "mvlearn.embed"),
-        Peer("scikit-learn CCA", "scikit-learn", few, _FEW_COMPONENTS, 30, two, _two_views,
-             _sklearn_cca, "sklearn"),
-        peer("the authors' R", "", few, 60, partial(_authors, settings.authors), ""),
-    ]  # fmt: skip
+        peer("numpy, textbook", "numpy", n, _numpy_naive, "numpy"),
+        peer("cca-zoo RidgeCCA", "cca-zoo", n, _cca_zoo, "cca_zoo.linear"),
+        peer("mvlearn CCA", "mvlearn", n, _mvlearn, "mvlearn.embed"),
+        peer("scikit-learn CCA", "scikit-learn", few, _sklearn_cca, "sklearn", _FEW_COMPONENTS),
+        peer("the authors' R", "", few, partial(_authors, settings.authors), ""),
+    ]
 
 
 def pca_peers(settings: Settings) -> list[Peer]:
     """List who is compared with RPCA."""
     n, few, k, m = settings.n, settings.few, settings.components, settings.m
     fourier = partial(RPCA, k, n_features=m, random_state=SEED)
-    whitened = NystroemFeatures(m, whiten=True)
-    nystroem = partial(RPCA, k, feature_map=whitened, random_state=SEED)
+    nystroem = partial(RPCA, k, feature_map=NystroemFeatures(m, whiten=True), random_state=SEED)
 
-    def peer(name: str, rows: int, effort: float, model: Any) -> Peer:
+    def peer(name: str, n: int, model: Any, ours: Any = fourier, features: Any = _one_view) -> Peer:
         solve = partial(_sklearn_pca, model)
-        return Peer(name, "scikit-learn", rows, k, effort, fourier, _one_view, solve, "sklearn")
+        return Peer(f"scikit-learn {name}", "scikit-learn", n, k, ours, features, solve, "sklearn")
 
+    randomized = PCA(k, svd_solver="randomized", random_state=SEED)
+    eigh = PCA(k, svd_solver="covariance_eigh")
     return [
-        peer("scikit-learn PCA, covariance_eigh", n, 1, PCA(k, svd_solver="covariance_eigh")),
-        peer("scikit-learn PCA, randomized", n, 1,
-             PCA(k, svd_solver="randomized", random_state=SEED)),
-        peer("scikit-learn PCA, full", few, 6, PCA(k, svd_solver="full")),
-        peer("scikit-learn IncrementalPCA", few, 10, IncrementalPCA(k, batch_size=2048)),
-        Peer("scikit-learn Nystroem + PCA", "scikit-learn", n, k, 2, nystroem, _sklearn_nystroem,
-             partial(_sklearn_pca, PCA(k, svd_solver="covariance_eigh")), "sklearn"),
-    ]  # fmt: skip
+        peer("PCA, covariance_eigh", n, eigh),
+        peer("PCA, randomized", n, randomized),
+        peer("PCA, full", few, PCA(k, svd_solver="full")),
+        peer("IncrementalPCA", few, IncrementalPCA(k, batch_size=2048)),
+        peer("Nystroem + PCA", n, eigh, nystroem, _sklearn_nystroem),
+    ]
 
 
-def compare(settings: Settings, data: Data, peer: Peer) -> list[Row]:
+def compare(settings: Settings, data: Data, peer: Peer) -> Row:
     """Measure ours and the peer in turns, or say why that cannot be."""
     row = {
         "task": peer.task,
@@ -151,9 +136,9 @@ def compare(settings: Settings, data: Data, peer: Peer) -> list[Row]:
         row["version"] = version(peer.package) if peer.package else ""
         _warm_up(peer, data, min(peer.n, 2 * settings.m))
         turns = partial(_turns, peer, data, peer.n)
-        return [{**row, **medians(turns, settings.repeats, settings.budget)}]
+        return {**row, **medians(turns, settings.repeats, settings.budget)}
     except CannotRunError as reason:
-        return [{**row, "skipped": str(reason)}]
+        return {**row, "skipped": str(reason)}
 
 
 def _check_can_run(settings: Settings, peer: Peer) -> None:
@@ -182,26 +167,21 @@ def _warm_up(peer: Peer, data: Data, n: int) -> None:
 def _turns(peer: Peer, data: Data, n: int) -> Row:
     x, y = data.x[:n], data.y[:n]
     views = (x, y) if peer.task == "CCA" else (x,)
-    automatic, exact = peer.ours(), peer.ours().set_params(accumulation="float64")
-    automatic_seconds = seconds(lambda: automatic.fit(*views))[0]
-    exact_seconds = seconds(lambda: exact.fit(*views))[0]
-    features_seconds, features = seconds(lambda: peer.features(exact, data, n))
+    ours = peer.ours()
+    ours_seconds = seconds(lambda: ours.fit(*views))[0]
+    features_seconds, features = seconds(lambda: peer.features(ours, data, n))
     solve_seconds, answer = seconds(lambda: peer.solve(*features, peer.components))
     # R measures itself, without the time to hand it the data.
     solve_seconds = getattr(answer, "seconds", solve_seconds)
-    both = features_seconds + solve_seconds
-    ours = automatic.correlations_ if peer.task == "CCA" else automatic.explained_variance_
+    found = ours.correlations_ if peer.task == "CCA" else ours.explained_variance_
     return {
         "feature_seconds": features_seconds,
         "solve_seconds": solve_seconds,
-        "seconds": both,
-        "ours_float64_seconds": exact_seconds,
-        "ours_seconds": automatic_seconds,
-        "ours_accumulation": automatic.accumulation_,
-        "ratio": both / automatic_seconds,
-        "ratio_float64": both / exact_seconds,
+        "seconds": features_seconds + solve_seconds,
+        "ours_seconds": ours_seconds,
+        "ratio": (features_seconds + solve_seconds) / ours_seconds,
         "answer": float(answer()),
-        "ours_answer": float(ours.sum()),
+        "ours_answer": float(found.sum()),
     }
 
 

@@ -1,63 +1,56 @@
 """Benchmarks: against the machine's matrix product, other people's code, n, m and memory.
 
-Writes tidy CSVs, a page and a roofline figure. Use a machine on which nothing else runs.
+Writes tidy CSVs and a page. Use a machine on which nothing else runs.
 """
 
 import argparse
+import gc
+import json
 import os
+import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import memory
-import page
-import path
-import peers
-import roof
-import scaling
-import serving
-from data import Data, load
-from jobs import Job, run_all
-from large import LargeFile
-from rnca._core.workers import blas_threads
-from sizes import QUICK, Settings
+import pandas as pd
+from threadpoolctl import threadpool_info
 
-PARTS = ("roof", "path", "peers", "scaling", "memory", "serving")
+from benchmarks import page
+from benchmarks.common import QUICK, Settings, load
+from benchmarks.memory import memory
+from benchmarks.peers import peers
+from benchmarks.speed import growth, path, roof
+from workflow.lib.provenance import environment, write_csv, write_text
+
+PARTS = {"roof": roof, "path": path, "peers": peers, "growth": growth, "memory": memory}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure the parts asked for, then write the page from all CSVs there are."""
     options = _parser().parse_args(arguments)
     settings = _settings(options)
-    data = load(settings.n)
-    settings = replace(settings, n=len(data.x))
-    rows = max(settings.scaling_rows + settings.memory_rows)
-    large = LargeFile(data.x, data.y, rows, options.output)
-    made_by = {
-        "data": data.source,
-        "quick": options.quick,
-        "threads": blas_threads(),
-        "load_before": os.getloadavg()[0],
-        "settings": {**asdict(settings), "authors": settings.authors is not None},
-    }
-    try:
-        run_all(_jobs(options.only, settings, data, large), options.output, made_by)
-    finally:
-        large.remove()
+    options.output.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".rows-", dir=options.output) as place:
+        data = load(settings.n, Path(place))
+        settings = replace(settings, n=len(data.x))
+        pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+        made_by = {
+            "data": data.source,
+            "quick": options.quick,
+            "threads": max(pool["num_threads"] for pool in pools),
+            "load_before": os.getloadavg()[0],
+            "settings": {**asdict(settings), "authors": settings.authors is not None},
+        }
+        record = {"made_by": made_by, "environment": environment()}
+        for name in options.only:
+            rows = []
+            write_text(options.output / f"{name}.meta.json", json.dumps(record, indent=1) + "\n")
+            for row in PARTS[name](settings, data):
+                rows.append(row)
+                write_csv(options.output / f"{name}.csv", pd.DataFrame(rows))
+                gc.collect()
     page.write(options.output)
     print(options.output / "README.md")
-
-
-def _jobs(parts: Sequence[str], settings: Settings, data: Data, large: LargeFile) -> list[Job]:
-    of_part = {
-        "roof": lambda: roof.jobs(settings, data),
-        "path": lambda: path.jobs(settings, data),
-        "peers": lambda: peers.jobs(settings, data),
-        "scaling": lambda: scaling.jobs(settings, data, large),
-        "memory": lambda: memory.jobs(settings, large),
-        "serving": lambda: serving.jobs(settings, data),
-    }
-    return [job for part in PARTS if part in parts for job in of_part[part]()]
 
 
 def _settings(options: argparse.Namespace) -> Settings:
@@ -87,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="make bench ARGS=…", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny sizes, about a minute")
     parser.add_argument(
-        "--only", type=_parts, default=list(PARTS), help=f"parts, e.g. {','.join(PARTS[:2])}"
+        "--only", type=_parts, default=list(PARTS), help=f"some of {','.join(PARTS)}"
     )
     parser.add_argument("--output", type=Path, default=Path("results", "bench"))
     parser.add_argument("--max-m", type=_positive, help="leave out more features than these")

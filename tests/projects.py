@@ -1,5 +1,7 @@
 """A copy of the project in a directory of its own, to run, edit and kill."""
 
+import hashlib
+import json
 import os
 import re
 import shutil
@@ -10,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+
+from workflow.lib.figures import save
+from workflow.lib.provenance import record_of, write_csv
 
 ROOT = Path(__file__).parents[1]
 NEEDED = ["Snakefile", "environment.yml"]
@@ -82,6 +87,23 @@ class Project:
             yield
         finally:
             file.write_text(text, encoding="utf-8")
+
+
+def svg_of(figure, directory: Path) -> bytes:
+    """Return a figure as the reports save it."""
+    outputs = {f"figure.{kind}": str(directory / f"figure.{kind}") for kind in ("svg", "png")}
+    save(figure, outputs, "figure")
+    return (directory / "figure.svg").read_bytes()
+
+
+def write_recorded(frame: pd.DataFrame, path: Path) -> None:
+    """Write a CSV with a record, as a job leaves it."""
+    request = path.parent / "requested.json"
+    request.write_text("asked", encoding="utf-8")
+    write_csv(path, frame)
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    record = {"sha256": sha256, "request": "asked", "request_file": str(request)}
+    record_of(path).write_text(json.dumps(record), encoding="utf-8")
 
 
 def assert_same_numbers(ours: Path, theirs: Path) -> None:

@@ -1,18 +1,15 @@
-"""Run Snakemake so that a run that was killed just continues when it is started again.
+"""Run Snakemake so that a run that was killed continues when the same command is given again.
 
-A kill -9 leaves Snakemake's lock behind, and jobs that go on writing. So the launcher holds a lock
-of the operating system for the life of a run, which tells for certain whether the last run is dead,
-and marks every process of the run with an environment variable, by which the next call finds and
-ends those that are left.
+The launcher locks the directory for the life of a run and keeps a record of the run there. A record
+without a lock means that the last run was killed: its remaining processes are ended and Snakemake's
+lock is removed. A process is only ended if it has the run's id in its environment and is in the
+recorded process group, of the same user and not older than the run.
 
 Jobs that together need more memory than the machine has do not run at once.
 
 Usage: python -m workflow.launch [Snakemake's targets and options …]
 """
 
-from __future__ import annotations
-
-import argparse
 import fcntl
 import json
 import os
@@ -22,279 +19,228 @@ import shlex
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from datetime import datetime
+from argparse import Namespace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
+from functools import partial
+from io import FileIO
 from pathlib import Path
 from types import FrameType
-from typing import Any, TextIO
+from typing import Any, NoReturn
 
 import psutil
 import yaml
+from snakemake.cli import get_argument_parser, parse_config
 
 MARK = "RNCA_RUN_ID"
+RECORD = Path(".snakemake", "rnca-launch.json")
+LOCKS = Path(".snakemake", "locks")
 GRACE_SECONDS = 5
+# Start times are counted from the boot time, which moves when the clock is set.
+CLOCK_SECONDS = 2
+
+
+@dataclass(frozen=True)
+class Run:
+    """The record of a run: how to recognise its processes, and where they are."""
+
+    run_id: str  # the value of MARK in their environment
+    pid: int  # Snakemake's, and that of the process group they are in
+    started: float
+    uid: int
+    host: str
+    directory: str
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if type(getattr(self, field.name)) is not field.type:
+                raise TypeError(f"{field.name} is not of type {field.type}")
+        if not re.fullmatch("[0-9a-f]{32}", self.run_id):
+            raise ValueError(f"run_id: {self.run_id!r}")
+
+    def owns(self, process: psutil.Process) -> bool:
+        """Tell whether a process that has the run's id is provably the run's."""
+        return (
+            os.getpgid(process.pid) == self.pid
+            and process.uids().real == self.uid
+            and process.create_time() >= self.started - CLOCK_SECONDS
+        )
 
 
 def main() -> int:
     """Run Snakemake with the arguments of the command line and return its exit code."""
-    options, others = parse(sys.argv[1:])
+    arguments = sys.argv[1:]
+    options, _ = get_argument_parser().parse_known_args(arguments)
     directory = Path(options.directory or ".").resolve()
-    for file in options.configfile:
-        if not Path(file).is_file():
+    for file in options.configfile or []:
+        if not file.is_file():
             sys.exit(f"--configfile {file}: there is no such file under {Path.cwd()}")
+    if not (options.resources or options.executor or options.profile or options.workflow_profile):
+        arguments += ["--resources", f"mem_mb={psutil.virtual_memory().total // 10**6}"]
     with take(directory) as record:
-        clean_up_after(read(record), directory)
-        refuse_foreign_lock(directory)
-        results = results_of(options, directory)
-        if not sets_resources(others):
-            others += ["--resources", f"mem_mb={psutil.virtual_memory().total // 10**6}"]
-        started = time.time()
-        code = run(options, others, directory, record)
-    if code:
+        clean_up(record, directory)
+        started, locks = time.time(), time_of(directory / LOCKS)
+        code = run(arguments, directory, record)
+    # Snakemake takes its lock once the settings are checked and the jobs are planned: what fails
+    # before that fails again.
+    if code > 128 or (code and time_of(directory / LOCKS) != locks):
         again = shlex.join(sys.orig_argv)
         print(f"The same command continues where this run stopped: {again}", file=sys.stderr)
-    elif not is_dry_run(others):
-        print_summary(directory, results, since=0 if makes_all(others) else started)
+    elif not code and not options.dryrun:
+        print_summary(options, directory, started)
     return code
 
 
-def parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
-    """Split off the options the launcher must know; everything else is Snakemake's."""
-    parser = argparse.ArgumentParser(
-        description="Run Snakemake; a run that was killed just continues.",
-        usage="%(prog)s [Snakemake's targets and options …]",
-        allow_abbrev=False,
-    )
-    parser.add_argument("--configfile", "--configfiles", nargs="+", action="extend", default=[])
-    parser.add_argument("--config", "-C", nargs="+", action="extend", default=[])
-    parser.add_argument("--directory", "-d")
-    parser.add_argument("--cores")
-    return parser.parse_known_args(arguments)
+def time_of(path: Path) -> int:
+    """Return when a file or directory last changed, or 0 if it is not there."""
+    return path.stat().st_mtime_ns if path.exists() else 0
 
 
-def is_dry_run(arguments: list[str]) -> bool:
-    """Tell whether Snakemake is only asked what it would do: -n, also inside -np."""
-    return any(re.fullmatch(r"--dry-?run|-[kpqF]*n[kpqF]*", argument) for argument in arguments)
-
-
-def makes_all(arguments: list[str]) -> bool:
-    """Tell whether Snakemake makes, or finds up to date, everything a run leaves."""
-    from snakemake.cli import get_argument_parser  # here, since it takes a second
-
-    parsed, _ = get_argument_parser().parse_known_args(arguments)
-    return set(parsed.targets) <= {"all"} and not parsed.until and not parsed.omit_from
-
-
-def sets_resources(arguments: list[str]) -> bool:
-    """Tell whether the user, or a profile of theirs, says what memory there is for all jobs."""
-    options = {"--resources", "--res", "--profile", "--workflow-profile", "--executor", "-e"}
-    return any(argument.partition("=")[0] in options for argument in arguments)
-
-
-def take(directory: Path) -> TextIO:
-    """Lock `directory` for this run, or exit and say who holds it.
+def take(directory: Path) -> FileIO:
+    """Lock `directory`, or exit and say who holds it.
 
     Returns
     -------
     file
-        Holds the record of the last run if that was killed, and nothing otherwise. Its lock lasts
-        until this process and the Snakemake it starts, which inherits the file, have ended.
+        The record of the last run if that was killed, else empty. It is locked until this process
+        and the Snakemake that inherits the file have ended.
     """
-    path = directory / ".snakemake" / "rnca-launch.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    record = path.open("a+", encoding="utf-8")
+    try:
+        (directory / LOCKS).mkdir(parents=True, exist_ok=True)
+        record = FileIO(directory / RECORD, "a+")
+    except OSError as error:
+        sys.exit(f"The launcher cannot keep its record: {error}")
     try:
         fcntl.flock(record, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        sys.exit(f"{directory} is in use by another run: {describe_holder(read(record))}")
+        who = ", which is just starting or ending."
+        with suppress(ValueError):
+            if holder := read(record):
+                who = (
+                    f": process {holder.pid} on {holder.host}. Wait for it to end, or let it "
+                    f"finish its current jobs and stop: kill {holder.pid}"
+                )
+        sys.exit(f"{directory} is in use by another run{who}")
     return record
 
 
-def read(record: TextIO) -> dict[str, Any] | None:
-    """Return the run on record, or None."""
-    record.seek(0)
-    with suppress(json.JSONDecodeError):  # empty, or not yet written
-        loaded: dict[str, Any] = json.load(record)
-        return loaded
-    return None
+def read(record: FileIO) -> Run | None:
+    """Return the run on record, or None. Raise ValueError if there is anything else."""
+    try:
+        record.seek(0)
+        text = record.read()
+        return Run(**json.loads(text)) if text else None
+    except (OSError, RecursionError, TypeError) as error:
+        raise ValueError(error) from error
 
 
-def write(record: TextIO, run_id: str) -> None:
-    """Put this process on record."""
-    this = psutil.Process()
-    record.truncate(0)
-    json.dump(
-        {
-            "run_id": run_id,
-            "host": platform.node(),
-            "pid": this.pid,
-            "started": this.create_time(),
-            "command": shlex.join(sys.orig_argv),
-        },
-        record,
-    )
-    record.flush()
-
-
-def describe_holder(last: dict[str, Any] | None) -> str:
-    """Describe who holds the directory: the launcher, or the Snakemake that outlived it."""
-    if last is None:
-        return "it is just starting."
-    if last["host"] != platform.node():
-        return f"process {last['pid']} on {last['host']}, {last['command']}"
-    with suppress(psutil.NoSuchProcess):
-        launcher = psutil.Process(last["pid"])
-        if launcher.create_time() == last["started"]:
-            return describe(launcher)
-    with suppress(psutil.NoSuchProcess):
-        oldest = min(marked(last["run_id"]), key=psutil.Process.create_time, default=None)
-        if oldest is not None:
-            return describe(oldest)
-    return "its processes are just ending, or another user's. Try again, or ask who works there."
-
-
-def describe(process: psutil.Process) -> str:
-    """Name a live process, since when it runs, and how to be rid of it."""
-    since = datetime.fromtimestamp(process.create_time()).strftime("%Y-%m-%d %H:%M:%S")
-    command = shlex.join(process.cmdline())
-    return (
-        f"process {process.pid}, since {since}, {command}\n"
-        f"Wait for it to end, or let it finish its current jobs and stop: kill {process.pid}"
-    )
-
-
-def clean_up_after(last: dict[str, Any] | None, directory: Path) -> None:
-    """End what a killed run left: its processes and Snakemake's lock."""
-    if last is None:
-        return
-    if last["host"] != platform.node():
+def clean_up(record: FileIO, directory: Path) -> None:
+    """End what a killed run has left: its processes and Snakemake's lock."""
+    try:
+        last = read(record)
+    except ValueError:
         sys.exit(
-            f"The last run in {directory} was started on {last['host']} and did not end properly. "
-            f"Start this one there, or, if nothing of it runs any more, first remove "
-            f"{directory / '.snakemake' / 'rnca-launch.json'}"
+            f"{directory / RECORD} is not a record of a run. Make sure that no earlier run still "
+            f"works in {directory}, then remove that file."
         )
-    ended = end(last["run_id"])
-    clear_lock(directory)
-    print(
-        f"The last run was killed: continuing it ({ended} left-over processes ended).",
-        file=sys.stderr,
-    )
+    if last:
+        here = (os.getuid(), platform.node(), str(directory))
+        if (last.uid, last.host, last.directory) != here:
+            sys.exit(
+                f"The last run was killed; user {last.uid} had started it on {last.host} in "
+                f"{last.directory}. Start it there again, or, if none of its processes is left, "
+                f"remove {directory / RECORD}"
+            )
+        ended = end(last)
+        clear_lock(directory)
+        print(
+            f"The last run was killed: continuing it ({ended} left-over processes ended).",
+            file=sys.stderr,
+        )
+    if any((directory / LOCKS).glob("*.lock")):
+        unlock = [sys.orig_argv[0], "-m", "snakemake", "--unlock", "--directory", str(directory)]
+        sys.exit(
+            f"{directory} is locked by a Snakemake that was not started by this launcher. "
+            f"Wait for it to end. If it was killed, unlock it: {shlex.join(unlock)}"
+        )
 
 
-def marked(run_id: str) -> list[psutil.Process]:
-    """Return the live processes of a run, wherever they stand in the process tree."""
+def end(run: Run) -> int:
+    """End all processes of a run and return their number, or exit and name those that are left."""
+    ended: set[psutil.Process] = set()
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        deadline = time.monotonic() + GRACE_SECONDS
+        while (left := processes_with(run.run_id)) and time.monotonic() < deadline:
+            for process in left:
+                with suppress(psutil.NoSuchProcess, ProcessLookupError):
+                    if not run.owns(process):
+                        refuse(left, "have this run's id, but not all of them are provably its own")
+                    process.send_signal(number)
+            ended |= set(left)
+            time.sleep(0.1)
+    if left:
+        refuse(left, "of this run do not end")
+    return len(ended)
+
+
+def processes_with(run_id: str) -> list[psutil.Process]:
+    """Return the live processes that have a run's id in their environment."""
     found = []
-    for process in psutil.process_iter():
-        with suppress(psutil.Error, OSError):  # gone meanwhile, a zombie, or another user's
+    for process in psutil.process_iter(["name"]):
+        with suppress(psutil.Error, OSError):  # it has ended, or is another user's
             if process.environ().get(MARK) == run_id:
                 found.append(process)
     return found
 
 
-def end(run_id: str) -> int:
-    """End all processes of a run, with those they start meanwhile; return how many."""
-    ended: set[int] = set()
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        deadline = time.monotonic() + GRACE_SECONDS
-        while (left := marked(run_id)) and time.monotonic() < deadline:
-            for process in left:
-                with suppress(psutil.NoSuchProcess):
-                    process.send_signal(number)
-            ended |= {process.pid for process in left}
-            time.sleep(0.1)
-    if left:
-        pids = " ".join(str(process.pid) for process in left)
-        sys.exit(f"These processes of the last run do not end, and may still write: {pids}")
-    return len(ended)
+def refuse(processes: list[psutil.Process], why: str) -> NoReturn:
+    """Exit and name processes that may still write."""
+    names = ", ".join(f"{process.pid} ({process.info['name']})" for process in processes)
+    sys.exit(f"These processes {why}: {names}. Wait for them or end them, then start again.")
 
 
 def clear_lock(directory: Path) -> None:
-    """Remove Snakemake's lock, unless a Snakemake works in the directory."""
-    if not snakemakes_in(directory):
-        for lock in locks_in(directory):
-            lock.unlink()
+    """Remove Snakemake's lock, unless a Snakemake of another command works in the directory."""
+    for process in psutil.process_iter(["cmdline", "cwd"]):
+        names = {Path(argument).name for argument in process.info["cmdline"] or []}
+        if process.info["cwd"] == str(directory) and "snakemake" in names:
+            return
+    for lock in (directory / LOCKS).glob("*.lock"):
+        lock.unlink()
 
 
-def locks_in(directory: Path) -> list[Path]:
-    """Return the files that make up Snakemake's lock."""
-    return list((directory / ".snakemake" / "locks").glob("*.lock"))
-
-
-def snakemakes_in(directory: Path) -> list[psutil.Process]:
-    """Return the live Snakemake processes that work in `directory`, jobs included."""
-    return [
-        process
-        for process in psutil.process_iter(["cmdline", "cwd"])
-        if process.info["cwd"] == str(directory)
-        and "snakemake" in {Path(argument).name for argument in process.info["cmdline"] or []}
-    ]
-
-
-def refuse_foreign_lock(directory: Path) -> None:
-    """Exit if the directory is locked by a Snakemake that the launcher did not start."""
-    if not locks_in(directory):
-        return
-    lead = f"{directory} is locked by a Snakemake that was started without this launcher"
-    if living := snakemakes_in(directory):
-        sys.exit(f"{lead}: {describe(min(living, key=psutil.Process.create_time))}")
-    unlock = [sys.orig_argv[0], "-m", "snakemake", "--unlock"]
-    if directory != Path.cwd():
-        unlock += ["--directory", str(directory)]
-    sys.exit(
-        f"{lead} and was killed. "
-        f"If none works there from another machine, unlock it: {shlex.join(unlock)}"
-    )
-
-
-def run(options: argparse.Namespace, others: list[str], directory: Path, record: TextIO) -> int:
-    """Run Snakemake to its end, however it comes, and leave none of its processes behind."""
+def run(arguments: list[str], directory: Path, record: FileIO) -> int:
+    """Run Snakemake to its end, and leave none of its processes behind."""
     run_id = uuid.uuid4().hex
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     # What a failed job names as the command that runs it alone.
     launcher = shlex.join([sys.orig_argv[0], "-m", "workflow.launch"])
-    write(record, run_id)
+    # In a process group of its own Snakemake gets Ctrl-C once, from the launcher. Background jobs
+    # of a shell are started with SIGINT ignored, by which the launcher stops Snakemake.
+    process = subprocess.Popen(
+        [sys.executable, "-m", "snakemake", *arguments],
+        env=os.environ | {MARK: run_id, "PATH": path, "RNCA_LAUNCHER": launcher},
+        stdin=subprocess.DEVNULL,
+        process_group=0,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+        pass_fds=[record.fileno()],
+    )
+    began = psutil.Process(process.pid).create_time()
+    this = Run(run_id, process.pid, began, os.getuid(), platform.node(), str(directory))
     try:
-        with interpreter() as python:
-            # A process group of its own: Ctrl-C then reaches Snakemake once, through the launcher.
-            process = subprocess.Popen(
-                [python, "-m", "snakemake", *others, *snakemake_options(options)],
-                env=os.environ | {MARK: run_id, "PATH": path, "RNCA_LAUNCHER": launcher},
-                stdin=subprocess.DEVNULL,
-                process_group=0,
-                pass_fds=[record.fileno()],
-            )
-            pass_on_signals(process)
-            code = process.wait()
+        record.truncate(0)
+        record.write(json.dumps(asdict(this)).encode())
+        pass_on_signals(process)
+        code = process.wait()
+    except OSError as error:
+        sys.exit(f"The launcher cannot keep its record: {error}")
     finally:
-        end(run_id)
+        end(this)
         clear_lock(directory)
         record.truncate(0)
     return code if code >= 0 else 128 - code
-
-
-@contextmanager
-def interpreter() -> Iterator[str]:
-    """Give this Python under a path without spaces: Snakemake runs scripts by it unquoted."""
-    if " " not in sys.executable:
-        yield sys.executable
-        return
-    with tempfile.TemporaryDirectory(prefix="rnca-") as place:
-        link = Path(place, "python")
-        link.symlink_to(sys.prefix, target_is_directory=True)
-        yield str(link / Path(sys.executable).relative_to(sys.prefix))
-
-
-def snakemake_options(options: argparse.Namespace) -> list[str]:
-    """Give back to Snakemake the options that `parse` split off."""
-    arguments = []
-    for name, value in vars(options).items():
-        if value:
-            arguments += [f"--{name}", *([value] if isinstance(value, str) else value)]
-    return arguments
 
 
 def pass_on_signals(process: subprocess.Popen[bytes]) -> None:
@@ -308,25 +254,20 @@ def pass_on_signals(process: subprocess.Popen[bytes]) -> None:
                 os.killpg(process.pid, signal.SIGINT)
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as SIGHUP is under nohup
             signal.signal(number, pass_on)
 
 
-def results_of(options: argparse.Namespace, directory: Path) -> Path:
-    """Return where the run writes: results/<run>, by the settings' key ``run``."""
+def print_summary(options: Namespace, directory: Path, started: float) -> None:
+    """Print results/<run>/summary.txt if it is up to date, and where the report is."""
     config: dict[str, Any] = {}
     for file in options.configfile or [directory / "config" / "config.yaml"]:
-        with suppress(OSError, ValueError, yaml.YAMLError):  # Snakemake says what is wrong with it
-            loaded = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
-            config |= loaded if isinstance(loaded, dict) else {}
-    config |= dict(item.partition("=")[::2] for item in options.config)
-    return Path("results", str(config.get("run")))
-
-
-def print_summary(directory: Path, results: Path, *, since: float) -> None:
-    """Print results/<run>/summary.txt, unless it is older than `since`, and where the report is."""
+        config |= yaml.safe_load(Path(file).read_text(encoding="utf-8"))
+    config |= parse_config(options.config)
+    results = Path("results", str(config["run"]))
     summary = directory / results / "summary.txt"
-    if summary.is_file() and summary.stat().st_mtime >= since:
+    all_made = set(options.targets) <= {"all"} and not options.until and not options.omit_from
+    if summary.is_file() and (all_made or summary.stat().st_mtime >= started):
         print("\n" + summary.read_text(encoding="utf-8"), end="")
         print(f"\nReport: {results / 'report.html'}")
 

@@ -176,7 +176,12 @@ def frames(halves):
 
 def test_data_frames_will_do(model, halves, frames):
     expected = clone(model).fit(*halves).transform(*halves)
-    assert_allclose(model.fit(*frames).transform(*frames), expected)
+    found = model.fit(*frames).transform(*frames)
+    # BLAS may sum a product in another order if the rows have another memory layout. A cosine has
+    # the error of its argument: float32's eps of up to 10. A canonical variable adds these errors.
+    error = 10 * np.finfo(np.float32).eps
+    for variables, reference, basis in zip(found, expected, (model.F_, model.G_), strict=True):
+        assert_allclose(variables, reference, rtol=0, atol=error * np.abs(basis).sum(axis=0).max())
     assert_array_equal(model.feature_names_in_, frames[0].columns)
     with pytest.raises(ValueError, match="feature names should match"):
         model.transform(frames[1])

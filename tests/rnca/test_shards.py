@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from workflow.stages.rcca.svd import time_svds
 
 from rnca.cca import RCCA
 from workflow.data.prepared import load_prepared, write_prepared
 from workflow.stages.rcca.fit import Experiment, accumulate_shard, fit_path
-from workflow.stages.rcca.svd import time_svds
 
 ROWS = 7000
 META = {"name": "toy", "kind": "own", "title": "toy"}

@@ -1,7 +1,9 @@
 """The launcher against real Snakemake runs that are killed, doubled and interrupted."""
 
+import json
 import os
 import platform
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from projects import Project
 from workflow import launch
 
 LAUNCHER = Path(__file__).parents[2] / "workflow" / "launch.py"
@@ -49,6 +52,7 @@ class Toy:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        self.record = directory / ".snakemake" / "rnca-launch.json"
         self.started: list[subprocess.Popen[str]] = []
         for path, text in {
             "Snakefile": SNAKEFILE,
@@ -162,7 +166,7 @@ def test_snakemake_that_outlives_its_launcher_keeps_the_directory(toy):
     launcher.wait()
     code, _, err = toy.launch_to_end()
     assert code == 1
-    assert f"process {snakemake.pid}, since" in err
+    assert f"kill {snakemake.pid}\n" in err
     toy.wait_until_beating()
 
 
@@ -180,7 +184,7 @@ def test_second_of_two_at_once_names_the_first(toy):
     toy.wait_until_beating()
     code, _, err = toy.launch_to_end()
     assert code == 1
-    assert f"process {winner.pid}, since" in err
+    assert f"kill {toy.snakemake_of(winner).pid}\n" in err
     toy.let_go()
     assert winner.wait(timeout=180) == 0
     assert toy.runs() == ["first", "second"]
@@ -191,7 +195,7 @@ def test_lock_of_plain_snakemake_is_respected_alive_and_dead(toy):
     toy.wait_until_beating()
     code, _, err = toy.launch_to_end()
     assert code == 1
-    assert f"process {plain.pid}, since" in err
+    assert "is locked by a Snakemake that was not started by this launcher" in err
 
     plain.kill()
     plain.wait()
@@ -253,11 +257,6 @@ rule summary:
     assert out.startswith("\nnew headline\n")
 
 
-def test_holder_that_cannot_be_seen_is_told_of_in_a_sentence():
-    ended = {"run_id": "of no process", "host": platform.node(), "pid": 2**30, "started": 0.0}
-    assert launch.describe_holder(ended).startswith("its processes are just ending")
-
-
 def test_config_file_that_is_not_there_is_named_in_a_line(toy):
     code, out, err = toy.launch_to_end("--configfile", "config/confg.yaml")
     assert code == 1
@@ -277,7 +276,7 @@ def test_exit_code_of_snakemake_is_passed_on(toy):
     assert code == 1
     assert out == ""
     assert "MissingRuleException" in err
-    assert "The same command continues where this run stopped" in err.splitlines()[-1]
+    assert "The same command continues" not in err
 
 
 MEMORY_SNAKEFILE = """
@@ -299,21 +298,181 @@ def test_no_job_is_promised_more_memory_than_there_is(toy, given):
     assert promised == (123 if given else psutil.virtual_memory().total // 10**6)
 
 
-def test_scripts_run_by_an_environment_in_a_directory_with_a_space(tmp_path):
-    """Snakemake does not quote the interpreter's path when it runs a script."""
-    place = tmp_path / "a b"
-    venv.create(place / "venv", symlinks=True)
+def test_mistake_in_the_settings_brings_no_advice_to_repeat_them(toy):
+    check = 'from snakemake.exceptions import WorkflowError\nraise WorkflowError("mistakes")\n'
+    (toy.directory / "Snakefile").write_text(check + SNAKEFILE)
+    code, _, err = toy.launch_to_end()
+    assert code == 1
+    assert "mistakes" in err
+    assert "The same command continues" not in err
+
+
+def test_failed_job_brings_the_advice(toy):
+    (toy.directory / "Snakefile").write_text(SNAKEFILE.replace("touch {output}", "false"))
+    code, _, err = toy.launch_to_end()
+    assert code == 1
+    assert "The same command continues where this run stopped" in err.splitlines()[-1]
+
+
+def test_hangup_stops_a_run_that_a_shell_started_in_the_background(toy):
+    """Such a shell starts it with SIGINT ignored."""
+    command = f'"{sys.executable}" "{LAUNCHER}" & echo $!; wait $!'
+    shell = toy.start("sh", "-c", command)
+    launcher = psutil.Process(int(shell.stdout.readline()))
+    toy.wait_until_beating()
+    launcher.send_signal(signal.SIGINT)
+    toy.wait_until_beating()
+    launcher.send_signal(signal.SIGHUP)
+    shell.communicate(timeout=60)
+    assert toy.is_still()
+    assert not list(toy.directory.glob(".snakemake/locks/*"))
+
+
+def kill_both(toy):
+    """Kill the launcher and Snakemake; return the record of the run and the job that is left."""
+    launcher = toy.launch()
+    toy.wait_until_beating()
+    snakemake = toy.snakemake_of(launcher)
+    (orphan,) = snakemake.children()
+    snakemake.kill()
+    launcher.kill()
+    launcher.wait()
+    return json.loads(toy.record.read_text()), orphan
+
+
+@pytest.fixture
+def bystander():
+    """A process that no launcher started."""
+    environment = {key: value for key, value in os.environ.items() if key != MARK}
+    process = subprocess.Popen(["sleep", "600"], env=environment, process_group=0)
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_null_as_id_ends_nobody(toy, bystander):
+    toy.record.parent.mkdir()
+    toy.record.write_text('{"run_id": null}')
+    code, out, err = toy.launch_to_end()
+    assert code == 1
+    assert out == ""
+    assert err.startswith(f"{toy.record} is not a record of a run.")
+    assert err.endswith("then remove that file.\n")
+    assert bystander.poll() is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *["null", "true", "[1, 2]", "{}", "no JSON", "[" * 100_000, "\0" * 99, "\udcff"],
+        {"run_id": None},
+        {"run_id": ""},
+        {"run_id": 3},
+        {"pid": "1"},
+        {"pid": True},
+        {"started": None},
+        {"uid": 0.5},
+        {"directory": None},
+        {"more": 1},
+    ],
+    ids=lambda text: str(text)[:20],
+)
+def test_what_is_no_record_is_refused_by_name(tmp_path, bystander, text):
+    valid = {
+        "run_id": "0" * 32,
+        "pid": bystander.pid,
+        "started": 0.0,
+        "uid": os.getuid(),
+        "host": platform.node(),
+        "directory": str(tmp_path),
+    }
+    if isinstance(text, dict):
+        text = json.dumps(valid | text)
+    (tmp_path / ".snakemake").mkdir()
+    (tmp_path / launch.RECORD).write_text(text, errors="surrogateescape")
+    with (
+        launch.take(tmp_path) as record,
+        pytest.raises(SystemExit, match=r"json is not a record of a run\..+remove that file"),
+    ):
+        launch.clean_up(record, tmp_path)
+    assert bystander.poll() is None
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_what_is_no_file_in_the_place_of_the_record_is_named(tmp_path, make):
+    (tmp_path / ".snakemake").mkdir()
+    make(tmp_path / launch.RECORD)
+    with pytest.raises(SystemExit, match=r"rnca-launch\.json"), launch.take(tmp_path) as record:
+        launch.clean_up(record, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"pid": 1}, {"started": 2.0**40}, {"run_id": "0" * 32}],
+    ids=lambda change: next(iter(change)),
+)
+def test_process_that_is_not_provably_the_runs_is_not_ended(toy, change):
+    record, orphan = kill_both(toy)
+    toy.record.write_text(json.dumps(record | change))
+    code, _, err = toy.launch_to_end("--dry-run")
+    toy.wait_until_beating()
+    if "run_id" in change:  # no process has it
+        assert code == 0, err
+        assert "(0 left-over processes ended)" in err
+    else:
+        assert code == 1
+        assert f"{orphan.pid} (" in err
+    orphan.kill()
+
+
+def test_copy_of_a_directory_does_not_end_the_run_in_the_original(toy, tmp_path):
+    launcher = toy.launch()
+    toy.wait_until_beating()
+    shutil.copytree(toy.directory, tmp_path / "copy")
+    copy = Toy(tmp_path / "copy")
+    code, _, err = copy.launch_to_end()
+    assert code == 1
+    assert f"in {toy.directory}. Start it there again, or, if none of its processes is left" in err
+    assert launcher.poll() is None
+    toy.wait_until_beating()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root to see another user's processes")
+def test_process_of_another_user_is_not_ended(toy):
+    record, orphan = kill_both(toy)
+    orphan.kill()
+    other = subprocess.Popen(
+        ["sleep", "600"],
+        env=os.environ | {MARK: record["run_id"]},
+        user=65534,
+        process_group=0,
+    )
+    toy.record.write_text(json.dumps(record | {"pid": other.pid}))
+    code, _, err = toy.launch_to_end()
+    assert code == 1
+    assert f"{other.pid} (sleep)" in err
+    assert other.poll() is None
+    other.kill()
+    other.wait()
+    toy.let_go()
+    assert toy.launch_to_end()[0] == 0
+
+
+@pytest.mark.parametrize("module", ["workflow.launch", "snakemake"])
+def test_environment_in_a_directory_with_a_space(tmp_path, module):
+    """Snakemake does not quote the path of its interpreter."""
+    project = Project(tmp_path / "a b")
+    venv.create(project.file("venv"), symlinks=True)
     installed = [path for path in sys.path if path.endswith("site-packages")]
-    (site,) = (place / "venv").glob("lib/python*/site-packages")
+    (site,) = project.directory.glob("venv/lib/python*/site-packages")
     (site / "outer.pth").write_text("\n".join(installed))
-    (place / "Snakefile").write_text('rule all:\n    output: "made.txt"\n    script: "make.py"\n')
-    (place / "config").mkdir()
-    (place / "config" / "config.yaml").write_text("run: toy")
-    (place / "results" / "toy").mkdir(parents=True)
-    (place / "make.py").write_text('open(snakemake.output[0], "w").write("made")')
-    python = place / "venv" / "bin" / "python"
     done = subprocess.run(
-        [python, LAUNCHER, "--cores", "1"], cwd=place, capture_output=True, text=True, check=False
+        [project.file("venv/bin/python"), "-m", module, "data/prepared/digits"],
+        cwd=project.directory,
+        env=project.environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert (place / "made.txt").read_text() == "made"
+    assert project.file("data/prepared/digits").exists()

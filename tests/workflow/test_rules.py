@@ -1,4 +1,4 @@
-"""What every rule must say, and what the SLURM profile says of them."""
+"""What every rule must say, and what the profiles say of them."""
 
 import re
 import subprocess
@@ -13,67 +13,88 @@ DEFAULT, SLURM = (
     yaml.safe_load((ROOT / "profiles" / name / "config.yaml").read_text(encoding="utf-8"))
     for name in ("default", "slurm")
 )
-GROUPED = dict(entry.split("=") for entry in SLURM["groups"])
+RULE_FILES = [ROOT / "Snakefile", *sorted((ROOT / "workflow").rglob("*.smk"))]
 
 
 def rules():
-    """Return the text of every rule that runs a script, by its name."""
-    files = sorted((ROOT / "workflow" / "rules").glob("*.smk"))
-    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    parts = re.split(r"^(?:rule|checkpoint) (\w+):\n", text, flags=re.MULTILINE)[1:]
-    named = dict(zip(parts[::2], parts[1::2], strict=True))
-    return {name: rule for name, rule in named.items() if "    script:\n" in rule}
+    """Return the text of every rule that is a job, with its file, by its name."""
+    found = {}
+    for file in RULE_FILES:
+        text = file.read_text(encoding="utf-8")
+        parts = re.split(r"^(?:rule|checkpoint) (\w+):\n", text, flags=re.MULTILINE)[1:]
+        named = zip(parts[::2], parts[1::2], strict=True)
+        found |= {name: (file, re.split(r"^\S", rule, flags=re.M)[0]) for name, rule in named}
+    return {name: pair for name, pair in found.items() if "    script:\n" in pair[1]}
 
 
 RULES = rules()
 
 
+def test_no_rule_runs_anything_but_a_script():
+    """Only of a script do we know which code it runs."""
+    for file in RULE_FILES:
+        assert not re.search(r"^    (shell|run|wrapper|notebook):", file.read_text("utf-8"), re.M)
+
+
 @pytest.mark.parametrize("name", RULES)
-def test_rule_names_the_environment_for_conda(name):
-    assert '    conda:\n        "../envs/rnca.yaml"\n' in RULES[name]
+def test_rule_has_environment_log_benchmark_and_its_request(name):
+    file, rule = RULES[name]
+    (environment,) = re.findall(r'    conda:\n        "(.+)"\n', rule)
+    assert (file.parent / environment).resolve() == ROOT / "workflow" / "envs" / "rnca.yaml"
+    assert "    log:\n        log_of(" in rule
+    assert "    benchmark:\n        benchmark_of(" in rule
+    (asked,) = re.findall(r"        request=(\w+)\.asked,\n", rule)
+    assert f"        request={asked}.file,\n" in rule
+    (script,) = re.findall(r'    script:\n        "(.+)"\n', rule)
+    module = (file.parent / script).resolve().relative_to(ROOT / "workflow").as_posix()
+    assert re.search(rf'^{asked} = asks\(\s*"{module}"', file.read_text("utf-8"), re.M)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_script_has_its_job_at_the_end_and_nothing_before_snakemakes_preamble(name):
+    file, rule = RULES[name]
+    (script,) = re.findall(r'    script:\n        "(.+)"\n', rule)
+    text = (file.parent / script).read_text(encoding="utf-8")
+    assert '\nif __name__ == "__main__":\n' in text
+    assert "from __future__" not in text
+    assert ".settings import" not in text
 
 
 @pytest.mark.parametrize("name", RULES)
 def test_rule_is_local_or_small_or_says_what_it_needs_and_more_if_tried_again(name):
-    """A small rule goes into a group of profiles/slurm; any other states memory and time."""
+    _, rule = RULES[name]
     kinds = [
-        "    localrule: True\n" in RULES[name],
-        name in GROUPED,
-        all(f"        {what}=growing(" in RULES[name] for what in ("mem_mb", "runtime")),
+        "    localrule: True\n" in rule,
+        '    group:\n        "report"\n' in rule,
+        all(f"        {what}=growing(" in rule for what in ("mem_mb", "runtime")),
     ]
     assert kinds.count(True) == 1, f"{name}: local, grouped, with resources: {kinds}"
 
 
-def test_profile_groups_rules_that_exist():
-    assert set(GROUPED) <= set(RULES)
-
-
 def test_slurm_profile_keeps_what_the_default_one_says():
-    for key in ("rerun-incomplete", "keep-going", "show-failed-logs"):
+    for key in ("rerun-incomplete", "rerun-triggers", "keep-going", "show-failed-logs"):
         assert SLURM[key] == DEFAULT[key]
+    assert "code" not in DEFAULT["rerun-triggers"]
+
+
+def test_stages_do_not_import_each_other_and_the_library_knows_no_workflow():
+    for stage in (ROOT / "workflow" / "stages").iterdir():
+        for file in stage.glob("*.py"):
+            used = re.findall(r"workflow\.stages\.(\w+)", file.read_text(encoding="utf-8"))
+            assert set(used) <= {stage.name}, file
+    for file in (ROOT / "src").rglob("*.py"):
+        assert not re.search(r"^\s*(from|import) (workflow|pandas)", file.read_text("utf-8"), re.M)
 
 
 def without_path(project):
     return {key: value for key, value in project.environment.items() if key != "PYTHONPATH"}
 
 
-def test_script_finds_the_library_of_its_own_project(project):
+def test_snakefile_and_jobs_find_the_library_of_their_own_project(project):
     """As in a conda environment, where Snakemake takes PYTHONPATH away."""
-    code = "import sys; sys.path.append(sys.argv[1]); import job, rnca; print(rnca.__file__)"
-    done = subprocess.run(
-        [sys.executable, "-c", code, project.file("workflow/scripts")],
-        env=without_path(project),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert Path(done.stdout.strip()) == project.file("src/rnca/__init__.py")
-
-
-def test_snakefile_finds_the_library_of_its_own_project(project):
     first = "CATALOGUE = {"
-    broken = f"raise ImportError\n{first}"
-    with project.edited("src/rnca/datasets/catalogue.py", first, broken):
+    broken = f"raise ImportError(__file__)\n{first}"
+    with project.edited("workflow/data/catalogue.py", first, broken):
         done = subprocess.run(
             [sys.executable, "-m", "snakemake", "--dry-run"],
             cwd=project.directory,
@@ -82,4 +103,17 @@ def test_snakefile_finds_the_library_of_its_own_project(project):
             text=True,
             check=False,
         )
-    assert str(project.file("src/rnca/datasets/catalogue.py")) in done.stdout
+    assert str(project.file("workflow/data/catalogue.py")) in done.stdout + done.stderr
+    first = "    with job(snakemake) as asked:\n"
+    shown = "    import rnca\n    print(rnca.__file__, file=sys.stderr)\n"
+    with project.edited("workflow/lib/gather.py", first, f"    import sys\n{shown}{first}"):
+        target = "results/test/bounds/draws.csv"
+        done = subprocess.run(
+            [sys.executable, "-m", "workflow.launch", target, "--configfile", "config/test.yaml"],
+            cwd=project.directory,
+            env=without_path(project),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert str(project.file("src/rnca/__init__.py")) in done.stdout + done.stderr

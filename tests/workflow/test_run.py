@@ -1,60 +1,72 @@
 """The workflow on config/test.yaml: planned, run, run again, edited."""
 
-from pathlib import Path
+import os
+import shutil
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
 
-# By stage and configuration; together they are what a whole run plans.
-JOBS = yaml.safe_load(Path(__file__).with_name("jobs.yaml").read_text(encoding="utf-8"))
-AFTER_FITS = {"rcca_leaks": 3, "rcca_gather": 3, "rcca_table": 1, "rcca_leaks_table": 1}
-AFTER_FITS |= {"rcca_figure": 1, "rcca_minutes": 1, "rcca_variants": 1}
-FITS = {"rcca_shard": 2, "rcca_path": 4, "rcca_timing": 2, "rcca_svd": 1, "rcca_gather_more": 3}
-FITS |= {"rcca_tuning": 1}
-# Stages whose tables take up the baselines of the settings.
-BESIDE = {"baselines_dcca": 1, "baselines_kcca": 1}
-WITH_BASELINES = ("rcca", "maps")
-FIGURES = {"rcca_figure": 1, "rcca_minutes": 1, "rcca_tuning": 1}
+from workflow.lib.exhibits import stage_names
+
+TEST = ("--configfile", "config/test.yaml")
+# Made again whenever anything that is shown changes.
+SHOWN = {"claims", "page", "summary", "all"}
+EXPERIMENT = {
+    "title": "own data",
+    "dataset": "mine",
+    "split": {"scheme": "given"},
+    "components": 2,
+    "features": [8],
+    "maps": ["fourier"],
+    "reg": 1e-3,
+    "repeats": 1,
+}
 
 
 @pytest.mark.parametrize("config", ["config", "test", "paper"])
-def test_dry_run_plans_every_job_without_network(project, config):
-    expected = {rule: n for stage in JOBS.values() for rule, n in stage[config].items()}
-    assert project.planned("--configfile", f"config/{config}.yaml") == expected
-    assert not project.file("data").exists()
+def test_dry_run_plans_every_stage_without_network(project, config):
+    planned = project.planned("--configfile", f"config/{config}.yaml")
+    for stage in stage_names():
+        assert planned[f"{stage}_report"] == 1
+    assert planned["page"] == planned["claims"] == planned["summary"] == planned["all"] == 1
+    assert ("fetch" in planned) == (config == "paper")
+    assert not project.file("data/prepared").exists()
 
 
-@pytest.mark.parametrize("stage", sorted(set(JOBS) - {"data", "report"}))
-def test_target_of_a_stage_plans_its_jobs_and_what_they_take_up(project, stage):
-    planned = project.planned(stage, "--configfile", "config/test.yaml")
-    own = {rule: n for rule, n in planned.items() if rule not in JOBS["data"]["test"]}
-    assert own == JOBS[stage]["test"] | {stage: 1} | (BESIDE if stage in WITH_BASELINES else {})
+@pytest.mark.parametrize("stage", stage_names())
+def test_target_of_a_stage_plans_its_jobs_alone(project, stage):
+    planned = project.planned(stage, *TEST)
+    others = {f"{other}_report" for other in stage_names() if other != stage}
+    assert planned[f"{stage}_report"] == planned[stage] == 1
+    assert not others & planned.keys()
+    assert not SHOWN & planned.keys()
 
 
-@pytest.mark.parametrize("stage", WITH_BASELINES)
-def test_target_of_a_stage_makes_no_baselines_that_the_settings_do_not_have(project, stage):
-    with (
-        project.edited("config/test.yaml", "baselines:\n  digits:", "baselines:\n  other:"),
-        project.edited("config/test.yaml", "published: true", "published: false"),
-    ):
-        planned = project.planned(stage, "--configfile", "config/test.yaml")
-    assert not set(BESIDE) & set(planned)
-    assert JOBS[stage]["test"].items() <= planned.items()
+@pytest.mark.parametrize("stage", stage_names())
+def test_run_without_a_stage_has_no_job_of_it(project, stage):
+    file = project.file("config/test.yaml")
+    settings = yaml.safe_load(file.read_text(encoding="utf-8"))
+    del settings[stage]
+    file.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    planned = project.planned(*TEST)
+    assert not [rule for rule in planned if rule.startswith(f"{stage}_")]
+    assert planned["page"] == 1
 
 
 def test_target_data_plans_every_dataset_and_nothing_else(project):
-    jobs = project.planned("data", "--configfile", "config/paper.yaml")
-    assert jobs == JOBS["data"]["paper"] | {"data": 1}
+    planned = project.planned("data", "--configfile", "config/paper.yaml")
+    assert planned.keys() == {"fetch", "prepare", "data_table", "data"}
 
 
-def test_skipped_dataset_is_not_planned(project):
-    with project.edited("config/paper.yaml", "seed: 2014", "seed: 2014\nskip: [xrmb, mnist]"):
-        jobs = project.planned("--configfile", "config/paper.yaml")
-    fetched = JOBS["data"]["paper"]["fetch"]
-    assert jobs["fetch"] == fetched - 2
-    assert jobs["rcca_path"] == 15
-    assert jobs["rcca_gather"] == JOBS["rcca"]["paper"]["rcca_gather"]
+def test_skipped_dataset_is_not_planned_but_reported(project):
+    everything = project.planned("--configfile", "config/paper.yaml")
+    with project.edited("config/paper.yaml", "seed: 2014", "seed: 2014\nskip: [mnist]"):
+        planned = project.planned("--configfile", "config/paper.yaml")
+    assert planned["fetch"] == everything["fetch"] - 1
+    assert planned["rcca_fit"] < everything["rcca_fit"]
+    assert planned["rcca_report"] == 1
 
 
 def test_run_leaves_tables_figures_report_and_says_so(finished):
@@ -67,10 +79,10 @@ def test_run_leaves_tables_figures_report_and_says_so(finished):
         "report.html",
     ):
         assert (results / name).stat().st_size > 0
+        assert (results / f"{name}.json").is_file()
     assert (results / "tables/rcca.md").read_text(encoding="utf-8") in finished.screen
     assert "All that these settings ask for was run.\n" in finished.screen
-    assert finished.screen.endswith("Report: results/test/report.html\n")
-    assert (results / "tables/rcca.meta.json").is_file()
+    assert finished.screen.rstrip().endswith("Report: results/test/report.html")
 
 
 def test_table_1_has_the_baselines_of_the_run(finished):
@@ -78,7 +90,7 @@ def test_table_1_has_the_baselines_of_the_run(finished):
     table = pd.read_csv(results / "tables/rcca.csv")
     digits = table[table["experiment"] == "digits"]
     assert digits["method"].tolist() == ["linear_cca", "fourier", "fourier", "dcca", "kcca", "kcca"]
-    deep = pd.read_csv(results / "baselines/digits.dcca.csv")
+    deep = pd.read_csv(results / "rcca/dcca.csv")
     ours = digits[digits["method"] == "dcca"].iloc[0]
     assert ours["test_mean"] == pytest.approx(deep["test_sum"].iloc[0])
     assert ours["minutes_one_core"] == pytest.approx(deep["cpu_minutes"].iloc[0])
@@ -97,34 +109,145 @@ def test_speech_split_by_groups_shares_no_row(finished):
 
 
 def test_second_run_does_nothing(finished):
-    code, screen = finished.launch("--configfile", "config/test.yaml")
+    code, screen = finished.launch(*TEST)
     assert code == 0
     assert "Nothing to be done" in screen
 
 
+@pytest.fixture
+def without_snakemakes_records(finished):
+    """The finished run without .snakemake, as on another machine or after a clean-up."""
+    kept = finished.directory.parent / "kept"
+    shutil.move(finished.file(".snakemake"), kept)
+    yield finished
+    shutil.rmtree(finished.file(".snakemake"), ignore_errors=True)
+    shutil.move(kept, finished.file(".snakemake"))
+
+
+def test_settings_count_without_snakemakes_records(without_snakemakes_records):
+    finished = without_snakemakes_records
+    assert finished.planned(*TEST) == {}
+    with finished.edited("config/test.yaml", "seed: 1\n", "seed: 2\n"):
+        planned = finished.planned(*TEST)
+    assert {"rcca_fit", "lupi_fit", "bounds_sweep", "rcca_report", "page"} <= planned.keys()
+    assert "prepare" not in planned
+    assert finished.planned(*TEST) == {}
+
+
+def test_code_counts_without_snakemakes_records(without_snakemakes_records):
+    finished = without_snakemakes_records
+    with finished.edited("workflow/stages/lupi/fit.py", "100.0 * scores", "99.0 * scores"):
+        assert finished.planned(*TEST).keys() == {"lupi_fit", "gather", "lupi_report"} | SHOWN
+
+
+def test_touched_or_commented_code_reruns_nothing(finished):
+    for file in ("workflow/stages/rcca/fit.py", "workflow/lib/job.py", "src/rnca/cca.py"):
+        first = finished.file(file).read_text(encoding="utf-8").splitlines()[0]
+        with finished.edited(file, first, f"{first}  # a comment"):
+            assert finished.planned(*TEST) == {}
+
+
 @pytest.mark.parametrize(
-    ("module", "old", "new", "jobs"),
+    ("file", "old", "new", "rules"),
     [
-        ("reporting/figures.py", '"font.size": 9', '"font.size": 10', FIGURES),
-        ("reporting/leaks.py", '"tune", "test"', '"test",', {"rcca_leaks_table": 1}),
-        ("datasets/audit.py", "_CHUNK = 2048", "_CHUNK = 1024", AFTER_FITS),
-        ("stages/rcca.py", '"rcca"', '"RCCA"', FITS | AFTER_FITS),
-        (
-            "datasets/embedded.py",
-            "SPEECH_GROUPS = 100",
-            "SPEECH_GROUPS = 50",
-            {"prepare": 2} | FITS | AFTER_FITS | BESIDE,
-        ),
+        ("workflow/data/audit.py", "_CHUNK = 2048", "_CHUNK = 1024", {"rcca_leaks", "gather"}),
+        ("workflow/stages/rcca/tables.py", '"tune", "test"', '"test",', {"rcca_report"}),
+        ("workflow/stages/rcca/settings.py", "= 15\n", "= 16\n", set()),
+        ("workflow/stages/rcca/kernel.py", '"kcca"', '"KCCA"', {"rcca_kernel", "gather"}),
     ],
 )
-def test_edited_module_reruns_the_stages_that_import_it(finished, module, old, new, jobs):
-    with finished.edited(f"src/rnca/{module}", old, new):
-        planned = finished.planned("rcca", "--configfile", "config/test.yaml")
-        assert planned == jobs | {"rcca": 1}
+def test_edited_module_reruns_the_jobs_that_import_it(finished, file, old, new, rules):
+    with finished.edited(file, old, new):
+        planned = finished.planned(*TEST).keys()
+    assert rules <= planned
+    fits = {"rcca_fit", "rcca_deep", "rcca_shard", "rcca_timing", "lupi_fit", "maps_fit"}
+    assert not planned & fits
+    assert bool(planned) == bool(rules)
 
 
-def test_comments_and_docstrings_rerun_nothing(finished):
-    new = '"""Stage rcca, told otherwise.\n"""  # a comment\n'
-    old = finished.file("src/rnca/stages/rcca.py").read_text(encoding="utf-8").splitlines()[0]
-    with finished.edited("src/rnca/stages/rcca.py", old, new):
-        assert finished.planned("--configfile", "config/test.yaml") == {}
+def test_edited_library_reruns_the_fits_that_use_it(finished):
+    old = finished.file("src/rnca/cca.py").read_text(encoding="utf-8")
+    edited = old.rstrip() + "\n\n\nADDED = 1\n"
+    finished.file("src/rnca/cca.py").write_text(edited, encoding="utf-8")
+    try:
+        planned = finished.planned(*TEST).keys()
+    finally:
+        finished.file("src/rnca/cca.py").write_text(old, encoding="utf-8")
+    assert {"rcca_fit", "rcca_shard", "rcca_timing"} <= planned
+    assert not {"lupi_fit", "bounds_sweep", "prepare"} & planned
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        ("rows: 100\n", "rows: 101\n", "rpca_compare"),
+        ("repeats: 3\n      block: 3", "repeats: 4\n      block: 4", "bounds_sweep"),
+        ("width: 0.5", "width: 0.6", "rcca_fit"),
+        ("white: 16", "white: 15", "autoencoder_fit"),
+        ("kernel_rows: 50", "kernel_rows: 51", "maps_compare"),
+        ("dependence: { rows: 50", "dependence: { rows: 51", "extensions_dependence"),
+        ("folds: 2", "folds: 3", "lupi_fit"),
+    ],
+    ids=lambda value: value if "_" in value else "",
+)  # fmt: skip
+def test_changed_setting_reruns_the_fits_of_its_stage(finished, old, new, rule):
+    with finished.edited("config/test.yaml", old, new):
+        planned = finished.planned(*TEST).keys()
+    stage = rule.partition("_")[0]
+    assert {rule, f"{stage}_report"} <= planned
+    assert not {f"{other}_report" for other in stage_names() if other != stage} & planned
+
+
+def write_own_data(project, *, offset=0.0):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((300, 4)) + offset
+    part = np.repeat(["train", "tune", "test"], [200, 50, 50])
+    np.savez(project.file("views.npz"), x=x, y=x[:, :3] ** 2, part=part)
+    places = {"x": "x", "y": "y", "split": "part"}
+    entry = {"kind": "npz"} | {
+        key: {"file": "views.npz", "array": array} for key, array in places.items()
+    }
+    settings = {"run": "mine", "datasets": {"mine": entry}, "rcca": {"own": EXPERIMENT}}
+    project.file("mine.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+
+
+def test_replaced_own_data_are_used_and_missing_ones_refused(project):
+    write_own_data(project)
+    code, screen = project.launch("--configfile", "mine.yaml")
+    assert code == 0, screen
+    assert project.planned("--configfile", "mine.yaml") == {}
+    kept = project.file("views.npz").stat()
+    write_own_data(project, offset=1.0)
+    os.utime(project.file("views.npz"), (kept.st_atime - 9999, kept.st_mtime - 9999))
+    shutil.rmtree(project.file(".snakemake"))
+    assert {"prepare", "rcca_fit", "rcca_report"} <= project.planned(
+        "--configfile", "mine.yaml"
+    ).keys()
+
+    project.file("views.npz").unlink()
+    code, screen = project.launch("--configfile", "mine.yaml")
+    assert code == 1
+    assert "datasets.mine: there is no file 'views.npz'" in screen
+    assert "same command" not in screen
+
+
+def test_numbers_of_other_settings_are_refused_by_plain_snakemake_too(project):
+    write_own_data(project)
+    code, screen = project.launch("--configfile", "mine.yaml")
+    assert code == 0, screen
+    with project.edited("mine.yaml", "reg: 0.001", "reg: 0.002"):
+        # As if the fit had been made: only its file times say so.
+        touched = ["--touch", "results/mine/rcca/own/fourier-0.sums.csv"]
+        code, screen = project.run("-m", "snakemake", "--configfile", "mine.yaml", *touched)
+        assert code == 0, screen
+        target = [
+            "--forcerun",
+            "gather",
+            "--rerun-triggers",
+            "mtime",
+            "--",
+            "results/mine/rcca/sums.csv",
+        ]
+        code, screen = project.run("-m", "snakemake", "--configfile", "mine.yaml", *target)
+    assert code == 1
+    assert "made with other settings or code than results/mine/requests" in screen

@@ -5,17 +5,26 @@ row one of whose frames also stands in a window of the other part. Either lets a
 remembers look better than it is.
 """
 
-from __future__ import annotations
-
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from workflow.data.prepared import load_prepared
 from workflow.data.splits import Split
+from workflow.lib.job import job
+from workflow.lib.provenance import write_csv
 
 _CHUNK = 2048
+# A row equal in one view alone is common in real data (an empty half of a picture) and gives
+# little away; these two tell a method what to answer.
+_TELLING = {
+    "duplicate in both": "also stand among the training rows",
+    "shared frame": "share a frame with training rows",
+}
 
 
 def leak_audit(
@@ -88,3 +97,23 @@ def frame_keys(array: NDArray[Any], frame_columns: int) -> NDArray[np.uint64]:
     for frame in range(frames):
         keys[:, frame] = row_keys(array[:, frame * frame_columns : (frame + 1) * frame_columns])
     return keys
+
+
+def leak_lines(leaks: pd.DataFrame, titles: Mapping[str, str]) -> list[str]:
+    """Return a sentence per experiment and way in which training rows give test rows away."""
+    lines = []
+    for name, title in titles.items():
+        rows = leaks[(leaks["experiment"] == name) & (leaks["part"] == "test")]
+        for row in rows[rows["kind"].isin(_TELLING) & (rows["rows"] > 0)].to_dict("records"):
+            how = _TELLING[row["kind"]]
+            lines.append(f"{title}: {row['rows']} of {row['of']} test rows {how}")
+    return lines
+
+
+if __name__ == "__main__":
+    with job(snakemake):
+        data = load_prepared(snakemake.input.data, verify=True)
+        split = Split.load(snakemake.input.split, n_rows=data.n_rows)
+        frame_columns = data.meta.get("frame_columns")
+        leaks = leak_audit(split, data.x, data.y, frame_columns=frame_columns)
+        write_csv(snakemake.output[0], pd.DataFrame(leaks))

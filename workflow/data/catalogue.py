@@ -1,7 +1,5 @@
 """The one table of datasets: what each is called, what it holds, how it is made."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,14 +15,35 @@ from workflow.data.sources import Source
 
 
 @dataclass(frozen=True)
+class Facts:
+    """What is known of a dataset before it is prepared.
+
+    Attributes
+    ----------
+    arrays : tuple of str
+        The arrays it carries once prepared.
+    rows : int or None
+        None where only its files tell, as with data of one's own.
+    columns : int or None
+        Of a picture or, without pictures, of both views together.
+    training_rows : int or None
+        Of the split that its source gives; None without one.
+    """
+
+    arrays: tuple[str, ...]
+    rows: int | None = None
+    columns: int | None = None
+    training_rows: int | None = None
+
+
+@dataclass(frozen=True)
 class Dataset:
     """One dataset.
 
     Attributes
     ----------
     name, title : str
-    arrays : tuple of str
-        The arrays it carries once prepared, known before anything is fetched.
+    facts : Facts
     build : callable
         From the fetched files (by name; empty for embedded data) to the content.
     prepared_mb : int
@@ -37,11 +56,16 @@ class Dataset:
 
     name: str
     title: str
-    arrays: tuple[str, ...]
+    facts: Facts
     build: Callable[[Mapping[str, Path]], Content]
     prepared_mb: int
     source: Source | None = None
     stand_in: str | None = None
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """The arrays it carries once prepared."""
+        return self.facts.arrays
 
     @property
     def kind(self) -> str:
@@ -53,10 +77,10 @@ def _embedded(make: Callable[[], Content]) -> Callable[[Mapping[str, Path]], Con
     return lambda _files: make()
 
 
-def _recordings(name: str, speakers: Sequence[str], prepared_mb: int) -> Dataset:
+def _recordings(name: str, speakers: Sequence[str], rows: int, prepared_mb: int) -> Dataset:
     source = sources.xrmb_recordings(speakers)
-    arrays = ("x", "y", "groups", "speakers")
-    return Dataset(name, source.title, arrays, microbeam.parse, prepared_mb, source)
+    facts = Facts(("x", "y", "groups", "speakers"), rows, sum(speech.COLUMNS.values()))
+    return Dataset(name, source.title, facts, microbeam.parse, prepared_mb, source)
 
 
 CATALOGUE = {
@@ -65,7 +89,7 @@ CATALOGUE = {
         Dataset(
             "digits",
             "scikit-learn digits, left and right halves",
-            ("x", "y", "images", "labels"),
+            Facts(("x", "y", "images", "labels"), 1_797, 64),
             _embedded(embedded.digits),
             1,
             stand_in="MNIST",
@@ -73,7 +97,7 @@ CATALOGUE = {
         Dataset(
             "patches",
             "colour patches of two photographs",
-            ("images", "labels"),
+            Facts(("images", "labels"), 8_480, 192),
             _embedded(embedded.patches),
             2,
             stand_in="CIFAR-10",
@@ -81,7 +105,7 @@ CATALOGUE = {
         Dataset(
             "digits-attributes",
             "scikit-learn digits with facts about each class",
-            ("x", "labels", "attributes"),
+            Facts(("x", "labels", "attributes"), 1_797, 64),
             _embedded(embedded.digits_attributes),
             1,
             stand_in="Animals with Attributes",
@@ -89,7 +113,7 @@ CATALOGUE = {
         Dataset(
             "synthetic-speech",
             "synthetic pair of views with known correlations",
-            ("x", "y", "groups", "given_split"),
+            Facts(("x", "y", "groups", "given_split"), 5_000, 385, 3_000),
             _embedded(embedded.synthetic_speech),
             8,
             stand_in="XRMB",
@@ -97,14 +121,14 @@ CATALOGUE = {
         Dataset(
             "rings",
             "three rings in two views, of which linear methods see nothing",
-            ("x", "y", "labels"),
+            Facts(("x", "y", "labels"), 20_000, 20),
             _embedded(embedded.rings),
             2,
         ),
         Dataset(
             "mnist",
             "MNIST, left and right halves",
-            ("x", "y", "images", "labels", "given_split"),
+            Facts(("x", "y", "images", "labels", "given_split"), 70_000, 784, 60_000),
             mnist.parse,
             110,
             sources.MNIST,
@@ -112,7 +136,7 @@ CATALOGUE = {
         Dataset(
             "cifar10",
             "CIFAR-10",
-            ("images", "labels", "given_split"),
+            Facts(("images", "labels", "given_split"), 60_000, 3_072, 50_000),
             cifar.parse,
             185,
             sources.CIFAR10,
@@ -120,7 +144,7 @@ CATALOGUE = {
         Dataset(
             "awa",
             "Animals with Attributes, SURF histograms",
-            ("x", "labels", "attributes"),
+            Facts(("x", "labels", "attributes"), 30_475, 2_000),
             awa.parse,
             123,
             sources.AWA,
@@ -128,16 +152,15 @@ CATALOGUE = {
         Dataset(
             "xrmb",
             "XRMB, the paper's own split",
-            ("x", "y", "given_split"),
+            Facts(("x", "y", "given_split"), None, 385, 30_000),
             lambda files: speech.parse_r_parts(list(files.values())),
             80,
             sources.XRMB,
         ),
-        *(
-            _recordings(f"xrmb-{speaker.lower()}", (speaker,), prepared_mb)
-            for speaker, prepared_mb in zip(sources.JW_SPEAKERS, (48, 48, 44), strict=True)
-        ),
-        _recordings("xrmb-jw", sources.JW_SPEAKERS, 139),
+        _recordings("xrmb-jw61", ("JW61",), 30_506, 48),
+        _recordings("xrmb-jw62", ("JW62",), 30_535, 48),
+        _recordings("xrmb-jw63", ("JW63",), 28_257, 44),
+        _recordings("xrmb-jw", ("JW61", "JW62", "JW63"), 89_298, 139),
     )
 }
 
@@ -147,6 +170,17 @@ def dataset(name: str) -> Dataset:
     if name not in CATALOGUE:
         raise DataError(f"unknown dataset {name!r}: known are {', '.join(CATALOGUE)}")
     return CATALOGUE[name]
+
+
+def facts_of(name: str) -> Facts:
+    """Return what is known of a dataset: nothing but its views, if it is the user's own."""
+    return CATALOGUE[name].facts if name in CATALOGUE else Facts(("x", "y"))
+
+
+def standing_in(datasets: Sequence[str]) -> list[str]:
+    """List the datasets that stand in for the paper's: all, in a run that fetches none."""
+    embedded = [name for name in datasets if name in CATALOGUE and CATALOGUE[name].source is None]
+    return embedded if set(datasets) == set(embedded) else []
 
 
 def availability(entry: Dataset, cache: Path, checksums: Mapping[str, str] | None = None) -> str:
@@ -229,3 +263,15 @@ def _from_catalogue(
         "sources": [{"file": name, "sha256": file_sha256(path)} for name, path in files.items()],
     }
     return entry.build(files), meta
+
+
+if __name__ == "__main__":
+    from workflow.lib.job import job
+
+    with job(snakemake) as asked:
+        prepare(
+            snakemake.wildcards.dataset,
+            snakemake.output[0],
+            entry=asked.entry,
+            checksums=asked.checksums,
+        )

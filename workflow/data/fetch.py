@@ -5,9 +5,8 @@ right; until then it has another name. A lock per file keeps two runs from spoil
 Whatever goes wrong ends in one FetchError that lists every source tried.
 """
 
-from __future__ import annotations
-
 import errno
+import json
 import os
 import shutil
 import sys
@@ -279,3 +278,27 @@ def _explain(file: File, cache: Path, failures: list[tuple[str, str]]) -> str:
             f"directory named by RNCA_MIRROR; it must have {file.checksum}."
         )
     return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    from datetime import datetime
+
+    from workflow.data.catalogue import dataset
+    from workflow.lib.job import job
+    from workflow.lib.provenance import write_text
+
+    with job(snakemake) as asked:
+        entry, log, not_run = dataset(snakemake.wildcards.dataset), Path(snakemake.log[0]), None
+        assert entry.source is not None
+        try:
+            fetch_source(entry.source, checksums=asked.checksums)
+        except FetchError as error:
+            if snakemake.config.get("strict"):
+                raise
+            lead = str(error).splitlines()[0].removesuffix(". Sources tried:")
+            not_run = f"{lead}; what was tried and what you can do: {log}"
+            text = f"{datetime.now().isoformat()}\n{error}\n"
+            write_text(log, text)
+            write_text(asked.note, text)
+            print(f"\n{entry.title}: {not_run}\n", file=sys.stderr)
+        write_text(snakemake.output[0], json.dumps({"not_run": not_run}) + "\n")

@@ -21,8 +21,6 @@ Kaldi truncates 10 ms at 22,050 Hz to 220 samples, so frames are 9.977 ms apart;
 interpolated at the true centres.
 """
 
-from __future__ import annotations
-
 import io
 import wave
 from collections.abc import Mapping

@@ -301,7 +301,6 @@ XRMB = Source(
 )
 
 _JW_ROOT = f"{_GITHUB}/ericchen15/Guess-the-Word/da7b712ea33992199bbd6c4a667cf2e21fd481c3"
-JW_SPEAKERS = ("JW61", "JW62", "JW63")
 
 
 def xrmb_recordings(speakers: Sequence[str]) -> Source:

@@ -1,14 +1,17 @@
-"""The table of datasets: what each holds, under which terms, and which could not be had."""
+"""The table of datasets: what each holds, under which terms, and which are unavailable."""
 
+import json
 from collections.abc import Iterable, Mapping
 from os import PathLike
+from pathlib import Path
 
-from rnca._core.files import replacing
-from workflow.data.prepared import Prepared
+from workflow.data.prepared import Prepared, load_prepared
+from workflow.lib.job import job
+from workflow.lib.provenance import write_text
 
 
 def write_data_table(
-    path: str | PathLike[str], prepared: Iterable[Prepared], not_had: Mapping[str, str]
+    path: str | PathLike[str], prepared: Iterable[Prepared], unavailable: Mapping[str, str]
 ) -> None:
     """Write the Markdown table, one line per dataset.
 
@@ -16,7 +19,7 @@ def write_data_table(
     ----------
     path : path
     prepared : iterable of Prepared
-    not_had : mapping of str to str
+    unavailable : mapping of str to str
         Why each of the other datasets is missing.
     """
     lines = ["| dataset | what it is | rows | arrays | licence |", "|---|---|---:|---|---|"]
@@ -28,7 +31,17 @@ def write_data_table(
         cells = [data.name, data.meta["title"], data.n_rows, arrays, data.meta["licence"]]
         lines.append(f"| {' | '.join(map(str, cells))} |")
     lines += [
-        f"| {name} | not to be had: {reason} | – | – | – |" for name, reason in not_had.items()
+        f"| {name} | unavailable: {reason} | – | – | – |" for name, reason in unavailable.items()
     ]
-    with replacing(path) as partial:
-        partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_text(path, "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    with job(snakemake) as asked:
+        unavailable = dict.fromkeys(asked.skipped, "left out by `skip` in the settings")
+        for record in map(Path, snakemake.input.get("records", [])):
+            if reason := json.loads(record.read_text(encoding="utf-8"))["not_run"]:
+                unavailable[record.stem] = reason
+        prepared = [load_prepared(path) for path in snakemake.input.get("prepared", [])]
+        write_data_table(snakemake.output[0], prepared, unavailable)
+        print(Path(snakemake.output[0]).read_text(encoding="utf-8"))

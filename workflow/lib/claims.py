@@ -24,8 +24,8 @@ CONFIDENCE = 0.95
 # Of the values there are, in increasing order.
 _RANKS = {"min": 0, "before max": -2, "max": -1}
 _KEYS = {
-    "about", "csv", "value", "where", "low", "high", "error", "take", "repeat", "each",
-    "minus", "over", "at_least", "at_most", "confidence", "figure",
+    "about", "csv", "experiment", "value", "where", "low", "high", "error", "take", "repeat",
+    "each", "minus", "over", "at_least", "at_most", "confidence", "figure",
 }  # fmt: skip
 
 
@@ -129,19 +129,29 @@ def _judge(claim: Mapping[str, Any], results: Path) -> Judgement:
 
 
 def _findings(claim: str, rule: Mapping[str, Any], results: Path) -> Iterator[Finding]:
-    """Apply a rule to the first of its CSVs that a run has rows for."""
-    sources = [rule["csv"]] if isinstance(rule["csv"], str) else rule["csv"]
-    for source in sources:
-        if not (results / source).is_file():
-            continue
-        frame = read_csv(results / source)
-        if "not_run" in frame or not len(rows := _select(frame, rule.get("where", {}))):
-            continue
-        for name, group in _groups(rows, rule.get("each", [])):
-            sample = _sample(group, frame, rule, results)
-            if len(sample):
-                yield _finding(claim, rule, str(source), name, group, sample)
-        return
+    """Apply a rule to its CSV, if the run has rows of it."""
+    frame = _rows(rule, results)
+    rows = _select(frame, rule.get("where", {})) if len(frame) else frame
+    for name, group in _groups(rows, rule.get("each", [])) if len(rows) else ():
+        sample = _sample(group, frame, rule, results)
+        if len(sample):
+            yield _finding(claim, rule, rule["csv"], name, group, sample)
+
+
+def _rows(rule: Mapping[str, Any], results: Path) -> pd.DataFrame:
+    """Read a rule's CSV: the rows of the first of its experiments that was run."""
+    if not (results / rule["csv"]).is_file():
+        return pd.DataFrame()
+    frame = read_csv(results / rule["csv"])
+    if "not_run" in frame:
+        frame = frame[frame["not_run"].isna()]
+    if "experiment" not in rule:
+        return frame
+    wanted = rule["experiment"]
+    for name in [wanted] if isinstance(wanted, str) else wanted:
+        if len(rows := frame[frame["experiment"] == name]):
+            return rows
+    return pd.DataFrame()
 
 
 def _select(frame: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
@@ -217,10 +227,8 @@ def _others(
 ) -> "pd.Series[float]":
     """Return the other side of each row: that of the same repeat, else the mean of all."""
     if "csv" in other:
-        sources = [other["csv"]] if isinstance(other["csv"], str) else other["csv"]
-        there = [results / source for source in sources if (results / source).is_file()]
-        frame = read_csv(there[0]) if there else pd.DataFrame(columns=[column])
-        if "not_run" in frame:
+        frame = _rows(other, results)
+        if not len(frame):
             frame = pd.DataFrame(columns=[column])
     # First: the least m there is must be that of the same map, not of linear CCA.
     for key in other.get("same", []):

@@ -3,9 +3,11 @@
 from collections import Counter
 from collections.abc import Collection, Sequence
 from os import PathLike
+from pathlib import Path
 
-from rnca._core.files import replacing
-from workflow.lib.claims import VERDICTS, Finding, Judgement
+from workflow.lib.claims import VERDICTS, Finding, Judgement, judge, ledger, read_claims
+from workflow.lib.job import job
+from workflow.lib.provenance import write_csv, write_text
 
 _HOLDS = {True: "holds", False: "fails", None: "open"}
 
@@ -52,8 +54,7 @@ def write_claims(
             *[f"- not run: {about}" for about in judgement.missing],
             "",
         ]
-    with replacing(path) as partial:
-        partial.write_text("\n".join(lines), encoding="utf-8")
+    write_text(path, "\n".join(lines))
 
 
 def sentence(finding: Finding, standing_in: Collection[str]) -> str:
@@ -68,3 +69,11 @@ def sentence(finding: Finding, standing_in: Collection[str]) -> str:
         f"{finding.about}{data}: {finding.value:.4g}{interval}; asked for is {finding.rule}: "
         f"{_HOLDS[finding.holds]} (`{finding.csv}`)"
     )
+
+
+if __name__ == "__main__":
+    with job(snakemake) as asked:
+        results = Path(snakemake.output.csv).parents[1]
+        judgements = judge(read_claims(snakemake.input.claims), results)
+        write_csv(snakemake.output.csv, ledger(judgements))
+        write_claims(snakemake.output.markdown, judgements, asked.stand_ins)

@@ -1,34 +1,23 @@
-"""Which code a job runs: a hash over the script and the library modules it imports.
+"""Which code a job runs: a hash over its module and the modules of the project it imports.
 
-Used as a parameter of each rule, so that editing a module reruns the stages that import it and
-only those. Comments, docstrings and formatting do not count.
+It is part of every job's request, so that editing a module reruns the jobs that import it and only
+those. Comments, docstrings and formatting do not count.
 """
 
 import ast
 import hashlib
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = {"rnca": ROOT / "src" / "rnca", "workflow": ROOT / "workflow"}
-SCRIPTS = ROOT / "workflow" / "scripts"
-
-
-def code_of(script: str) -> Callable[[Any], str]:
-    """Return `code_version` as a function of a job's wildcards.
-
-    Snakemake reads all rules with every job, but calls this for that job's rule alone.
-    """
-    return lambda _wildcards: code_version(script)
 
 
 @cache
 def code_version(script: str) -> str:
-    """Hash the import closure of a script under workflow/scripts."""
+    """Hash the import closure of a module, given relative to ``workflow/``."""
     digest = hashlib.sha256()
-    for path in sorted(closure(SCRIPTS / script)):
+    for path in sorted(closure(ROOT / "workflow" / script)):
         digest.update(path.relative_to(ROOT).as_posix().encode())
         digest.update(_source_hash(path))
     return digest.hexdigest()[:16]
@@ -53,7 +42,7 @@ def _imports(path: Path) -> frozenset[Path]:
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            if node.module == "rnca" and SCRIPTS in path.parents:
+            if node.module == "rnca" and PACKAGES["workflow"] in path.parents:
                 raise ValueError(
                     f"{path.name} imports from the package rnca itself; name the module "
                     "(from rnca.cca import RCCA), so that it reruns for that module alone."
@@ -67,8 +56,7 @@ def _files(name: str) -> list[Path]:
     """Files that importing a module runs: its own and, inside the library, its packages'."""
     parts = name.split(".")
     if parts[0] not in PACKAGES:
-        sibling = SCRIPTS / f"{parts[0]}.py"
-        return [sibling] if sibling.is_file() else []
+        return []
     package = PACKAGES[parts[0]]
     places = [package.joinpath(*parts[1:end]) for end in range(2, len(parts) + 1)]
     candidates = [file for place in places for file in (place / "__init__.py", _module(place))]

@@ -1,7 +1,7 @@
 """Figures: one style, legible at print size, safe for colour-blind readers."""
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib
@@ -90,10 +90,16 @@ def legend(figure: Figure, panels: Sequence[Any], columns: int | None = None) ->
             placed.remove()
 
 
-def save(figure: Figure, paths: Iterable[str]) -> None:
-    """Write a figure to each path, in the format its ending names, without dates in it."""
+def save(figure: Figure, outputs: Mapping[str, str], name: str) -> None:
+    """Write a figure as ``<name>.svg`` and ``<name>.png``, without dates in them.
+
+    Parameters
+    ----------
+    figure : Figure
+    outputs : mapping of file name to path
+    name : str
+    """
     with matplotlib.rc_context(STYLE):
-        for path in paths:
-            with replacing(path) as partial:
-                metadata = {"Date": None} if str(path).endswith(".svg") else {}
+        for kind, metadata in (("svg", {"Date": None}), ("png", {})):
+            with replacing(outputs[f"{name}.{kind}"]) as partial:
                 figure.savefig(partial, metadata=metadata)

@@ -1,25 +1,13 @@
 """What became of each experiment: its rows, or the reason why there are none."""
 
+import io
 from collections.abc import Iterable, Mapping, Sequence
-from os import PathLike
 
 import pandas as pd
 
-from workflow.lib.provenance import read_csv
+from workflow.lib.provenance import checked
 
 _LABELS = ["experiment", "dataset"]
-
-
-def gather(paths: Iterable[str | PathLike[str]], labels: Mapping[str, str]) -> pd.DataFrame:
-    """Read the CSVs of one experiment into one frame that begins with its labels.
-
-    Parameters
-    ----------
-    paths : iterable of path
-    labels : mapping
-        ``experiment`` and ``dataset``.
-    """
-    return labelled(pd.concat([read_csv(path) for path in paths], ignore_index=True), labels)
 
 
 def labelled(rows: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
@@ -34,13 +22,14 @@ def not_run(reason: str, labels: Mapping[str, str]) -> pd.DataFrame:
 
 
 def read_outcomes(
-    paths: Iterable[str | PathLike[str]], columns: Sequence[str]
+    paths: str | Iterable[str], columns: Sequence[str]
 ) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Read the frames of all experiments.
+    """Read gathered CSVs: the rows of all experiments of a stage.
 
     Parameters
     ----------
-    paths : iterable of path
+    paths : path, or iterable of path
+        None where the run does not have any.
     columns : sequence of str
         What the rows have at least, also where there are none.
 
@@ -51,13 +40,21 @@ def read_outcomes(
     reasons : dict of str to str
         Why each of the others was not run.
     """
-    frames = [read_csv(path) for path in paths]
-    run = [frame for frame in frames if "not_run" not in frame and len(frame)]
-    reasons = {
-        str(row["experiment"]): str(row["not_run"])
-        for frame in frames
-        if "not_run" in frame
-        for row in frame.to_dict("records")
-    }
-    rows = pd.concat(run, ignore_index=True) if run else pd.DataFrame(columns=list(columns))
-    return rows, reasons
+    files = [paths] if isinstance(paths, str) else paths
+    # As text: beside rows that lack them, pandas would make floats of whole numbers.
+    frames = [pd.read_csv(io.BytesIO(checked(file)), dtype=str) for file in files]
+    return split_outcomes(pd.concat(frames) if frames else pd.DataFrame(), columns)
+
+
+def split_outcomes(
+    rows: pd.DataFrame, columns: Sequence[str]
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Divide gathered rows into those of experiments that were run, and reasons for the others."""
+    reasons: dict[str, str] = {}
+    if "not_run" in rows:
+        missing = rows[rows["not_run"].notna()]
+        reasons = dict(zip(missing["experiment"], missing["not_run"], strict=True))
+        rows = rows[rows["not_run"].isna()].drop(columns="not_run")
+    if not len(rows):
+        return pd.DataFrame(columns=list(columns)), reasons
+    return pd.read_csv(io.StringIO(rows.to_csv(index=False))), reasons

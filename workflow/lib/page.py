@@ -13,9 +13,10 @@ from typing import Any
 from jinja2 import Environment
 from markdown_it import MarkdownIt
 
-from rnca._core.files import replacing
-from workflow.lib.claims import VERDICTS, Judgement
+from workflow.lib.claims import VERDICTS, Judgement, judge, read_claims
 from workflow.lib.claims_table import sentence
+from workflow.lib.job import job
+from workflow.lib.provenance import checked, environment, write_text
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 
@@ -100,8 +101,7 @@ def write_page(
         standing_in=sorted(standing_in),
         made_by=json.dumps(made_by, indent=1, sort_keys=True, ensure_ascii=False),
     )
-    with replacing(path) as partial:
-        partial.write_text(page, encoding="utf-8")
+    write_text(path, page)
 
 
 def markdown(text: str) -> str:
@@ -125,9 +125,9 @@ def _rendered(section: Section, place: Path) -> dict[str, Any]:
 def _exhibit(exhibit: Exhibit, place: Path) -> dict[str, Any]:
     content: dict[str, Any] = {"caption": exhibit.caption, "csv": _link(exhibit.path, place)}
     if exhibit.is_figure:
-        encoded = base64.b64encode(exhibit.path.read_bytes()).decode("ascii")
+        encoded = base64.b64encode(checked(exhibit.path)).decode("ascii")
         return content | {"image": f"data:image/svg+xml;base64,{encoded}"}
-    return content | {"table": markdown(exhibit.path.read_text(encoding="utf-8"))}
+    return content | {"table": markdown(checked(exhibit.path).decode())}
 
 
 def _link(path: Path, place: Path) -> str | None:
@@ -148,3 +148,31 @@ def _claim(judgement: Judgement, standing_in: Collection[str], place: Path) -> d
         "csvs": sorted({finding.csv for finding in judgement.findings}),
         "figures": sorted(figure for figure in figures if (place / figure).is_file()),
     }
+
+
+if __name__ == "__main__":
+    with job(snakemake) as asked:
+        given, results = snakemake.input, Path(snakemake.output[0]).parent
+        sections = [
+            Section(
+                part["name"],
+                part["title"],
+                [Exhibit(results / each["file"], each["caption"]) for each in part["exhibits"]],
+            )
+            for part in asked.sections
+        ]
+        judgements = judge(read_claims(given.claims), results)
+        if not any(judgement.findings for judgement in judgements):
+            judgements = []  # as in a run on the user's own data
+        else:
+            theory = Path(given.theory).read_text(encoding="utf-8")
+            sections.append(Section("theory", "Theory", text=theory))
+        data = Exhibit(Path(given.data), "The datasets of this run.")
+        write_page(
+            snakemake.output[0],
+            run=asked.run,
+            sections=[*sections, Section("data", "Data", [data])],
+            judgements=judgements,
+            standing_in=asked.stand_ins,
+            made_by={"settings": asked.config, "environment": environment()},
+        )

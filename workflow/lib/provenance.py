@@ -1,4 +1,4 @@
-"""CSV results, each with a record of what made it and the checksum it is read by."""
+"""Results of jobs, each with a record of what made it and the checksum it is read by."""
 
 import hashlib
 import io
@@ -8,7 +8,7 @@ import platform
 import resource
 import subprocess
 import sys
-from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -17,61 +17,104 @@ from typing import Any
 import pandas as pd
 from threadpoolctl import threadpool_info
 
-from rnca import __version__
+import rnca
 from rnca._core.files import replacing
 from workflow.data.errors import DataError
+from workflow.lib.requests import read_request, spelled
 
+_RECORDED = {".csv", ".md", ".tex", ".svg", ".png", ".html", ".txt"}
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas")
 
 
-def write_csv(
-    path: str | os.PathLike[str], frame: pd.DataFrame, made_by: Mapping[str, Any]
-) -> None:
-    """Write a frame at full precision, and ``<name>.meta.json`` beside it, with its sha256.
+def write_csv(path: str | os.PathLike[str], frame: pd.DataFrame) -> None:
+    """Write a frame at full precision."""
+    write_text(path, frame.to_csv(index=False, lineterminator="\n"))
 
-    Parameters
-    ----------
-    path : path
-        Ends in .csv.
-    frame : DataFrame
-    made_by : mapping
-        Seed, settings and whatever else made the numbers; must be writable as JSON.
-    """
-    content = frame.to_csv(index=False, lineterminator="\n").encode()
-    with replacing(_record_of(path)) as partial:
-        record = {
-            "made_by": dict(made_by),
-            "environment": environment(),
-            "sha256": hashlib.sha256(content).hexdigest(),
-        }
-        partial.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text, completely or not at all."""
     with replacing(path) as partial:
-        partial.write_bytes(content)
+        partial.write_text(text, encoding="utf-8", newline="\n")
 
 
 def read_csv(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read a frame that `write_csv` wrote, if it is still what was written.
-
-    A CSV without a record, or with one that has no checksum, is read as it is.
+    """Read a frame that a job wrote, if it still is what the run asks for.
 
     Raises
     ------
     DataError
-        If the file or its record was damaged or edited.
+        If the file has no record, was damaged or edited, or was made with other settings or code
+        than its job's request now says.
     """
-    content, record = Path(path).read_bytes(), _record_of(path)
-    if record.is_file():
-        try:
-            said = json.loads(record.read_text(encoding="utf-8")).get("sha256")
-        except (ValueError, AttributeError) as error:
-            raise DataError(f"{record}: not valid JSON ({error}). {_remedy(path)}") from error
-        if said not in (None, hashlib.sha256(content).hexdigest()):
-            raise DataError(f"{path}: not what {record.name} says was written. {_remedy(path)}")
-    return pd.read_csv(io.BytesIO(content))
+    return pd.read_csv(io.BytesIO(checked(path)))
 
 
-def _record_of(path: str | os.PathLike[str]) -> Path:
-    return Path(path).with_suffix(".meta.json")
+def checked(path: str | os.PathLike[str]) -> bytes:
+    """Return the content of a job's output, after the checks of `read_csv`."""
+    content, record = Path(path).read_bytes(), read_record(path)
+    if record["sha256"] != hashlib.sha256(content).hexdigest():
+        raise DataError(f"{path}: not what its record says was written. {_remedy(path)}")
+    if record["request"] != read_request(record["request_file"]):
+        raise DataError(
+            f"{path}: made with other settings or code than {record['request_file']} asks for. "
+            f"{_remedy(path)}"
+        )
+    return content
+
+
+def write_record(path: str | os.PathLike[str], snakemake: Any) -> None:
+    """Write, beside an output of a job, what it was made from and its sha256.
+
+    Nothing is written beside a directory, nor beside arrays, which carry checks of their own.
+    """
+    if Path(path).suffix not in _RECORDED:
+        return
+    record = {
+        "sha256": _sha256(path),
+        "rule": snakemake.rule,
+        "request": spelled(snakemake.params.request),
+        "request_file": snakemake.input.get("request"),
+        "inputs": {str(file): _identity(file) for file in snakemake.input},
+        "environment": environment(),
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    write_text(record_of(path), json.dumps(record, indent=1, sort_keys=True) + "\n")
+
+
+def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read the record beside an output of a job."""
+    record = record_of(path)
+    try:
+        found: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
+        if not {"sha256", "request", "request_file"} <= found.keys():
+            raise ValueError("keys are missing")
+    except FileNotFoundError as error:
+        raise DataError(f"{path}: has no record ({record.name}). {_remedy(path)}") from error
+    except (OSError, ValueError, AttributeError) as error:
+        raise DataError(f"{record}: not a record of a job ({error}). {_remedy(path)}") from error
+    return found
+
+
+def record_of(path: str | os.PathLike[str]) -> Path:
+    """Return the file of the record beside an output."""
+    return Path(path).with_name(f"{Path(path).name}.json")
+
+
+def is_rendering(record: dict[str, Any]) -> bool:
+    """Tell whether a job only renders or collects what others have computed."""
+    rule = str(record["rule"])
+    return rule.endswith("_report") or rule in ("gather", "claims", "page", "summary", "data_table")
+
+
+def _identity(path: str | os.PathLike[str]) -> str:
+    """Return the sha256 of an input; of a prepared dataset, that of its description."""
+    file = Path(path, "meta.json") if Path(path).is_dir() else Path(path)
+    return _sha256(file)
+
+
+def _sha256(path: str | os.PathLike[str]) -> str:
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _remedy(path: str | os.PathLike[str]) -> str:
@@ -83,7 +126,7 @@ def environment() -> dict[str, Any]:
     """Record versions, BLAS, machine and commit."""
     return {
         "python": platform.python_version(),
-        "packages": {"rnca": __version__, **{name: version(name) for name in _PACKAGES}},
+        "packages": {"rnca": rnca.__version__, **{name: version(name) for name in _PACKAGES}},
         "blas": sorted(
             {
                 f"{pool['internal_api']} {pool['version']}"

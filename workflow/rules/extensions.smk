@@ -48,9 +48,7 @@ rule extensions_clustering:
 
 rule extensions_discriminants:
     input:
-        data=where_had(
-            plan.extensions.discriminants, plan.extensions.discriminants.prepared
-        ),
+        data=where_had(plan.extensions.discriminants, plan.extensions.discriminants.prepared),
         not_had=why_not_had(plan.extensions.discriminants),
     output:
         f"{RESULTS}/extensions/discriminants.scores.csv",
@@ -108,10 +106,7 @@ rule extensions_report:
             )
             for name in plan.extensions.reports()
         ],
-        csv=[
-            f"{RESULTS}/tables/extensions_{name}.csv"
-            for name in plan.extensions.reports()
-        ],
+        csv=[f"{RESULTS}/tables/extensions_{name}.csv" for name in plan.extensions.reports()],
         svg=[
             report(
                 f"{RESULTS}/figures/extensions_{name}.svg",
@@ -121,10 +116,7 @@ rule extensions_report:
             )
             for name in plan.extensions.reports()
         ],
-        png=[
-            f"{RESULTS}/figures/extensions_{name}.png"
-            for name in plan.extensions.reports()
-        ],
+        png=[f"{RESULTS}/figures/extensions_{name}.png" for name in plan.extensions.reports()],
     log:
         f"{RESULTS}/logs/extensions_report.log",
     benchmark:

@@ -2,6 +2,7 @@
 
 import pandas as pd
 from job import job
+from workflow.stages.rcca.baselines_report import DEEP_COLUMNS, KERNEL_COLUMNS, baselines_summary
 
 from workflow.lib.figures import save
 from workflow.lib.outcomes import read_outcomes
@@ -18,7 +19,6 @@ from workflow.stages.maps.report import (
     write_speed_table,
 )
 from workflow.stages.maps.sizes import model_sizes
-from workflow.stages.rcca.baselines_report import DEEP_COLUMNS, KERNEL_COLUMNS, baselines_summary
 
 with job(snakemake):
     inputs, outputs, titles = snakemake.input, snakemake.output, snakemake.params.titles

@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from workflow.stages.rcca.baselines_report import baselines_summary
+from workflow.stages.rcca.minutes import with_minutes
 
 from workflow.lib.claims import judge, ledger, read_claims
 from workflow.lib.claims_table import counts, write_claims
@@ -13,8 +15,6 @@ from workflow.lib.published import beside_published
 from workflow.lib.tables import rcca_summary
 from workflow.stages.maps.report import with_measured
 from workflow.stages.maps.sizes import model_sizes
-from workflow.stages.rcca.baselines_report import baselines_summary
-from workflow.stages.rcca.minutes import with_minutes
 from workflow.stages.rcca.table1 import with_baselines
 
 ROOT = Path(__file__).parents[2]

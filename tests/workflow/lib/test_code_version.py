@@ -1,17 +1,20 @@
-"""What a job's code is: its script and what that imports, without comments and docstrings."""
+"""What a job's code is: its module and what that imports, without comments and docstrings."""
 
 import pytest
 
 from workflow.lib import code_version
 
+FIT = "workflow/stages/one/fit.py"
 FILES = {
     "src/rnca/__init__.py": "",
-    "src/rnca/stages/__init__.py": "",
-    "src/rnca/stages/fit.py": "from rnca.deep import depth\nimport numpy\n",
-    "src/rnca/deep.py": "def depth():\n    return 1\n",
+    "src/rnca/_core/__init__.py": "",
+    "src/rnca/_core/deep.py": "def depth():\n    return 1\n",
     "src/rnca/other.py": "x = 1\n",
-    "workflow/scripts/job.py": "y = 1\n",
-    "workflow/scripts/fit.py": "from job import y\nfrom rnca.stages import fit\n",
+    "workflow/__init__.py": "",
+    "workflow/stages/one/__init__.py": "",
+    "workflow/stages/one/settings.py": "x = 1\n",
+    "workflow/lib/job.py": "y = 1\n",
+    FIT: "from workflow.lib.job import y\nfrom rnca._core.deep import depth\nimport numpy\n",
 }
 
 
@@ -25,22 +28,23 @@ def version(tmp_path, monkeypatch):
         for path, text in (FILES | changes).items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text, encoding="utf-8")
+        packages = {"rnca": root / "src" / "rnca", "workflow": root / "workflow"}
         monkeypatch.setattr(code_version, "ROOT", root)
-        monkeypatch.setattr(code_version, "LIBRARY", root / "src" / "rnca")
-        monkeypatch.setattr(code_version, "SCRIPTS", root / "workflow" / "scripts")
+        monkeypatch.setattr(code_version, "PACKAGES", packages)
         code_version.code_version.cache_clear()
-        return code_version.code_of("fit.py")(None)
+        return code_version.code_version("stages/one/fit.py")
 
-    return version
+    yield version
+    code_version.code_version.cache_clear()
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"src/rnca/deep.py": "def depth():\n    return 2\n"},
-        {"src/rnca/stages/__init__.py": "z = 1\n"},
-        {"workflow/scripts/job.py": "y = 2\n"},
-        {"workflow/scripts/fit.py": "from job import y\nimport rnca.stages.fit\n"},
+        {"src/rnca/_core/deep.py": "def depth():\n    return 2\n"},
+        {"src/rnca/_core/__init__.py": "z = 1\n"},
+        {"workflow/lib/job.py": "y = 2\n"},
+        {FIT: FILES[FIT] + "z = 1\n"},
     ],
     ids=lambda change: next(iter(change)),
 )
@@ -52,28 +56,32 @@ def test_what_is_imported_counts(version, change):
     "change",
     [
         {"src/rnca/other.py": "x = 2\n"},
+        {"workflow/stages/one/settings.py": "x = 2\n"},
         {"src/rnca/__init__.py": "from rnca.other import x\n"},
-        {"src/rnca/deep.py": '"""Doc."""\n\n\ndef depth():\n    """Doc."""\n    return 1  # why\n'},
+        {"workflow/lib/job.py": '"""Doc."""\n\ny = 1  # why\n'},
     ],
-    ids=["not imported", "the package itself", "comments and docstrings"],
+    ids=["not imported", "settings", "the package itself", "comments and docstrings"],
 )
 def test_what_changes_no_behaviour_does_not_count(version, change):
     assert version(**change) == version()
 
 
-def test_script_must_name_the_module_it_imports(version):
+def test_module_must_name_the_module_it_imports(version):
     with pytest.raises(ValueError, match=r"fit.py imports from the package rnca itself; name"):
-        version(**{"workflow/scripts/fit.py": "from rnca import deep\n"})
+        version(**{FIT: "from rnca import deep\n"})
 
 
-def test_closure_of_the_stages():
+def test_closures_of_the_stages():
     def names(script):
-        files = code_version.closure(code_version.SCRIPTS / script)
+        files = code_version.closure(code_version.ROOT / "workflow" / script)
         return {path.relative_to(code_version.ROOT).as_posix() for path in files}
 
-    fit, table = names("rcca_path.py"), names("rcca_table.py")
-    assert {"src/rnca/stages/rcca.py", "src/rnca/cca.py", "src/rnca/moments.py"} <= fit
-    assert "src/rnca/reporting/tables.py" in table
-    assert not {"src/rnca/cca.py", "src/rnca/datasets/catalogue.py"} & table
-    assert not {"src/rnca/dcca.py", "src/rnca/kcca.py"} & (table | names("rcca_minutes.py"))
-    assert not {"src/rnca/reporting/tables.py", "src/rnca/datasets/fetch.py"} & fit
+    fit, report = names("stages/rcca/fit.py"), names("stages/rcca/report.py")
+    assert {"src/rnca/cca.py", "src/rnca/_core/moments.py", "workflow/lib/job.py"} <= fit
+    assert "workflow/stages/rcca/table1.py" in report
+    assert not {"src/rnca/cca.py", "workflow/data/catalogue.py"} & report
+    assert not {"workflow/stages/rcca/dcca.py", "workflow/lib/kcca.py"} & (report | fit)
+    assert not {"workflow/lib/tables.py", "workflow/data/fetch.py"} & fit
+    for stage in ("rcca", "lupi"):
+        assert f"workflow/stages/{stage}/settings.py" not in names(f"stages/{stage}/fit.py")
+    assert "workflow/lib/models.py" not in fit | report

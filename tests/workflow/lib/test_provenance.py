@@ -1,12 +1,12 @@
 """Results name the commit of the code that made them, and are read only if they are as written."""
 
-import json
 import shutil
 import subprocess
 
 import pandas as pd
 import pytest
 
+from projects import write_recorded
 from workflow.data.errors import DataError
 from workflow.lib import provenance
 
@@ -17,7 +17,7 @@ needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 @pytest.fixture
 def csv(tmp_path):
     path = tmp_path / "fit.sums.csv"
-    provenance.write_csv(path, FRAME, {"seed": 1})
+    write_recorded(FRAME, path)
     return path
 
 
@@ -34,24 +34,29 @@ def test_any_flipped_byte_is_told(csv):
         with pytest.raises(DataError, match=r"fit\.sums\.csv: not what .* Delete .* run"):
             provenance.read_csv(csv)
     csv.write_bytes(content[:-1])
-    with pytest.raises(DataError, match=r"not what fit\.sums\.meta\.json says"):
+    with pytest.raises(DataError, match=r"not what its record says"):
         provenance.read_csv(csv)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"sha256": "0"}'])
+@pytest.mark.parametrize("text", ["{", "[]", '{"sha256": "0"}', "null"])
 def test_damaged_record_is_told(csv, text):
-    csv.with_suffix(".meta.json").write_text(text)
+    provenance.record_of(csv).write_text(text)
     with pytest.raises(DataError, match=r"fit\.sums\..*Delete .*fit.sums.csv and run again"):
         provenance.read_csv(csv)
 
 
-def test_frames_that_carry_no_checksum_are_read(csv):
-    record = csv.with_suffix(".meta.json")
-    kept = json.loads(record.read_text()).items()
-    record.write_text(json.dumps({key: value for key, value in kept if key != "sha256"}))
-    pd.testing.assert_frame_equal(provenance.read_csv(csv), FRAME)
-    record.unlink()
-    pd.testing.assert_frame_equal(provenance.read_csv(csv), FRAME)
+def test_frame_without_a_record_is_refused(csv):
+    provenance.record_of(csv).unlink()
+    with pytest.raises(DataError, match=r"has no record \(fit\.sums\.csv\.json\)"):
+        provenance.read_csv(csv)
+
+
+@pytest.mark.parametrize("now", ["other", None])
+def test_frame_of_another_request_is_refused(csv, now):
+    request = csv.parent / "requested.json"
+    request.unlink() if now is None else request.write_text(now)
+    with pytest.raises(DataError, match="made with other settings or code than"):
+        provenance.read_csv(csv)
 
 
 @pytest.fixture
@@ -80,17 +85,17 @@ def commit_of(tmp_path, monkeypatch):
 
 @needs_git
 def test_commit_of_the_projects_own_tree(commit_of):
-    found, head = commit_of("src/rnca")
+    found, head = commit_of("workflow/lib")
     assert found == head
 
 
 @needs_git
 def test_changes_are_told(commit_of):
-    found, head = commit_of("src/rnca", text="newer")
+    found, head = commit_of("workflow/lib", text="newer")
     assert found == f"{head}+changes"
 
 
 @needs_git
 def test_commit_of_another_project_is_not_ours(commit_of):
-    found, _ = commit_of(".venv/lib/rnca")
+    found, _ = commit_of(".venv/workflow/lib")
     assert found is None

@@ -14,7 +14,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 from numpy.typing import NDArray
 
 from workflow.lib.figures import STYLE, panels, wrapped
-from workflow.stages.autoencoder.report import METHODS
+from workflow.stages.autoencoder.tables import METHODS
 
 # Okabe and Ito's palette; each method also has a marker of its own.
 LOOK: dict[str, dict[str, Any]] = {
@@ -69,7 +69,7 @@ def error_figure(summary: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     Parameters
     ----------
     summary : DataFrame
-        Of `workflow.stages.autoencoder.report.autoencoder_summary`.
+        Of `workflow.stages.autoencoder.tables.autoencoder_summary`.
     titles : mapping of experiment to title
     """
     swept = summary[summary["axis"].isin(list(_AXES))]

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ from rnca._core.seeding import derived_seed
 from rnca._core.workers import blas_threads
 from rnca.autoencoder import RandomizedAutoencoder
 from rnca.features import median_gamma
-from workflow.data.prepared import Prepared
+from workflow.data.prepared import Prepared, load_prepared
 from workflow.data.splits import fraction_split
 from workflow.data.views import RowView
-from workflow.lib.provenance import peak_mb
+from workflow.lib.job import job
+from workflow.lib.provenance import peak_mb, read_csv, write_csv
 from workflow.stages.autoencoder.pictures import latent_map, no_pictures, picture_rows, shown_rows
 
 # Rows that stand for all where no more are needed: for the median heuristic of the latent
@@ -61,41 +63,12 @@ CHOSEN = Method("chosen")
 COMBINED = Method("combined", "linear", linear_part=True)
 
 
-@dataclass(frozen=True)
-class Experiment:
+class Experiment(SimpleNamespace):
     """Autoencoders of one dataset at one number of latent factors.
 
-    Attributes
-    ----------
-    name : str
-    components : int
-        Latent factors d.
-    features : int
-        Random features m of the encoder, and as many of the decoder.
-    white : float
-        The pixel value that counts as 1.
-    ridge : float
-        The authors': added to sums of squares of the decoder's features.
-    search : dict
-        ``share`` of the training and tuning rows that candidates are compared on; ``encoder``
-        and ``decoder``, the widths, and ``regs`` to choose from.
-    sweeps : dict
-        Numbers of factors to try at m (``d``) and of features at d (``m``).
-    shown : int
-        How many test pictures are kept with their reconstructions.
-    seed : int
-        Of the whole run.
+    Its attributes are the settings of the stage, with ``name`` and ``seed`` of the run; ``sweeps``
+    has the sizes of each axis, ``d`` or ``m``, to be tried.
     """
-
-    name: str
-    components: int
-    features: int
-    white: float
-    ridge: float
-    search: dict[str, Any]
-    sweeps: dict[str, Sequence[int]]
-    shown: int
-    seed: int
 
     def seed_of(self, repeat: int, purpose: str) -> int:
         """Derive the seed for one purpose of a repeat."""
@@ -387,3 +360,14 @@ def _over_m(
 def _mean_square(view: RowView) -> float:
     pieces = (view[start : start + _SAMPLE] for start in range(0, len(view), _SAMPLE))
     return float(sum(np.square(piece).sum() for piece in pieces)) / (len(view) * view.shape[1])
+
+
+if __name__ == "__main__":
+    with job(snakemake) as asked:
+        data = load_prepared(snakemake.input.data, verify=True)
+        before = [read_csv(file) for file in snakemake.input.get("chosen", [])]
+        errors, pictures = run_part(
+            Experiment(**vars(asked)), data, asked.repeats, asked.sweeps, *before
+        )
+        write_csv(snakemake.output.errors, errors)
+        write_csv(snakemake.output.pictures, pictures)

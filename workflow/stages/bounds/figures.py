@@ -11,7 +11,7 @@ from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
 from workflow.lib.figures import STYLE
 from workflow.stages.bounds.norms import cca_bound, limiting_cca_error
-from workflow.stages.bounds.report import CLAIMED
+from workflow.stages.bounds.tables import CLAIMED
 
 # Okabe and Ito's palette.
 _OURS, _PAPER, _REFERENCE = "#0072B2", "black", "#D55E00"
@@ -35,7 +35,7 @@ def bounds_figure(points: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     Parameters
     ----------
     points : DataFrame
-        Of `workflow.stages.bounds.report.points`.
+        Of `workflow.stages.bounds.tables.points`.
     titles : mapping of sweep to title
         The first is drawn in full, the others as lines.
     """
@@ -113,9 +113,9 @@ def theorem4_figure(counterexample: pd.DataFrame, correlations: pd.DataFrame) ->
     Parameters
     ----------
     counterexample : DataFrame
-        Of `workflow.stages.bounds.theorem4_report.against_the_bound`.
+        Of `workflow.stages.bounds.tables.against_the_bound`.
     correlations : DataFrame
-        Of `workflow.stages.bounds.theorem4_report.against_m`.
+        Of `workflow.stages.bounds.tables.against_m`.
     """
     unit = counterexample[counterexample["features"] == "unit"]
     gammas = sorted(unit["gamma"].unique())

@@ -1,7 +1,7 @@
 """Stage bounds: the norms of Theorems 3 and 4 by simulation."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from tqdm import tqdm
 
 from rnca._core.seeding import derived_seed
 from rnca.features import FourierFeatures, median_gamma
+from workflow.lib.job import job
+from workflow.lib.provenance import write_csv
 from workflow.stages.bounds.norms import (
     ExactKernel,
     FactoredKernel,
@@ -26,47 +28,15 @@ Record = dict[str, Any]
 Kernels = tuple[ExactKernel, ExactKernel]
 
 
-@dataclass(frozen=True)
-class Sweep:
-    """One protocol of the simulation: n, m and γ vary one at a time around a fixed point.
-
-    A repeat is one draw of rows and of features: smaller n take its first rows, smaller m its first
-    features, so that all points of a repeat share kernels, factors and features.
-
-    Attributes
-    ----------
-    name : str
-    columns : int
-        Of X and of Y, which have i.i.d. normal entries.
-    width : str or float
-        The s of exp(−s‖x − y‖²), from s₀ = 1/median of squared distances: ``median`` is s₀,
-        ``squared`` s₀², ``doubled`` 2s₀² (weights drawn with deviation 2s₀ where √(2s₀) is meant);
-        or a number.
-    n, m : tuple of int
-    gamma : tuple of float
-    fixed : dict
-        ``n``, ``m`` and ``gamma`` while they do not vary.
-    seed : int
-        Of the whole run. Sweeps share their draws, so that widths are compared in pairs.
-    """
-
-    name: str
-    columns: int
-    width: str | float
-    n: tuple[int, ...]
-    m: tuple[int, ...]
-    gamma: tuple[float, ...]
-    fixed: dict[str, Any]
-    seed: int
-
-
 class SimulatedView:
     """Rows of one view and a map for them, drawn from streams of their own.
 
     Parameters
     ----------
     width : str or float
-        As in `Sweep`.
+        The s of exp(−s‖x − y‖²), from s₀ = 1/median of squared distances: ``median`` is s₀,
+        ``squared`` s₀², ``doubled`` 2s₀² (weights drawn with deviation 2s₀ where √(2s₀) is meant);
+        or a number.
     shape : pair of int
         Of the rows, which have i.i.d. normal entries.
     m : int
@@ -107,12 +77,17 @@ def _width(width: str | float, rows: Matrix, seed: int) -> float:
     return known[width]
 
 
-def simulate(sweep: Sweep, repeats: Iterable[int]) -> pd.DataFrame:
+def simulate(sweep: SimpleNamespace, repeats: Iterable[int]) -> pd.DataFrame:
     """Compute the norms at every point of a sweep.
+
+    A repeat is one draw of rows and of features: smaller n take its first rows, smaller m its first
+    features, so that all points of a repeat share kernels, factors and features. Sweeps share their
+    draws, so that widths are compared in pairs.
 
     Parameters
     ----------
-    sweep : Sweep
+    sweep : SimpleNamespace
+        Its settings, with its ``name`` and the ``seed`` of the run.
     repeats : iterable of int
         Which draws: any set of them gives the same rows as part of a larger one.
 
@@ -129,7 +104,7 @@ def simulate(sweep: Sweep, repeats: Iterable[int]) -> pd.DataFrame:
     return pd.DataFrame(records)
 
 
-def _points(sweep: Sweep, repeat: int) -> Iterator[Record]:
+def _points(sweep: SimpleNamespace, repeat: int) -> Iterator[Record]:
     n, m = (max(*getattr(sweep, key), sweep.fixed[key]) for key in ("n", "m"))
     x, y = (
         SimulatedView(sweep.width, (n, sweep.columns), m, sweep.seed, repeat, name)
@@ -141,7 +116,7 @@ def _points(sweep: Sweep, repeat: int) -> Iterator[Record]:
     yield from _over_gamma(sweep, kernels, x, y)
 
 
-def _over_rows(sweep: Sweep, x: SimulatedView, y: SimulatedView) -> Iterator[Record]:
+def _over_rows(sweep: SimpleNamespace, x: SimulatedView, y: SimulatedView) -> Iterator[Record]:
     m, gamma = sweep.fixed["m"], sweep.fixed["gamma"]
     sizes = sorted({*sweep.n, sweep.fixed["n"]})
     whole = [view.kernel(sizes[-1]).factored(gamma, overwrite=True) for view in (x, y)]
@@ -154,7 +129,7 @@ def _over_rows(sweep: Sweep, x: SimulatedView, y: SimulatedView) -> Iterator[Rec
 
 
 def _over_features(
-    sweep: Sweep, kernels: Kernels, x: SimulatedView, y: SimulatedView
+    sweep: SimpleNamespace, kernels: Kernels, x: SimulatedView, y: SimulatedView
 ) -> Iterator[Record]:
     n, gamma = sweep.fixed["n"], sweep.fixed["gamma"]
     sizes = sorted(set(sweep.m) - {sweep.fixed["m"]})
@@ -168,7 +143,7 @@ def _over_features(
 
 
 def _over_gamma(
-    sweep: Sweep, kernels: Kernels, x: SimulatedView, y: SimulatedView
+    sweep: SimpleNamespace, kernels: Kernels, x: SimulatedView, y: SimulatedView
 ) -> Iterator[Record]:
     n, m = sweep.fixed["n"], sweep.fixed["m"]
     estimates = [FeatureKernel(view.features(n, m)) for view in (x, y)]
@@ -229,3 +204,8 @@ def regularised(kernels: Sequence[ExactKernel | FeatureKernel], gamma: float) ->
 def _cca_errors(exact: Views, estimates: Sequence[FeatureKernel], gamma: float) -> dict[str, float]:
     xy, yx = cca_errors(exact, regularised(estimates, gamma))
     return {"cca_error_xy": xy, "cca_error_yx": yx}
+
+
+if __name__ == "__main__":
+    with job(snakemake) as asked:
+        write_csv(snakemake.output[0], simulate(asked, range(*asked.repeats)))

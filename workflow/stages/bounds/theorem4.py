@@ -1,75 +1,30 @@
 """Stage bounds, second part: where Theorem 4 fails, and what holds in its place."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 from tqdm import tqdm
 
+from workflow.lib.job import job
+from workflow.lib.provenance import write_csv
 from workflow.stages.bounds.fit import SimulatedView, by_features, regularised
-from workflow.stages.bounds.norms import (
-    cca_errors,
-    squared_correlation_error,
-)
+from workflow.stages.bounds.norms import cca_errors, squared_correlation_error
 
 # The γ at which K̂ has the error that these features have at γ = 1.
 FEATURES = {"unit": 2.0, "unbiased": 1.0}
 
 
-@dataclass(frozen=True)
-class Counterexample:
-    """Normal data with a narrow kernel on x and a wide one on y.
+def violations(settings: SimpleNamespace) -> pd.DataFrame:
+    """Compute ‖R̂⁻¹L̂ − R⁻¹L‖ of normal data with a narrow kernel on x and a wide one on y.
 
     Kx is then nearly the identity, and Ky nearly constant.
 
-    Attributes
+    Parameters
     ----------
-    columns : int
-    widths : pair of float
-        The s of exp(−s‖x − y‖²) for x and y.
-    n : tuple of int
-    ratios : tuple of float
-        m/n.
-    gamma : tuple of float
-    repeats : int
-    seed : int
-        Of the whole run.
-    """
-
-    columns: int
-    widths: tuple[float, float]
-    n: tuple[int, ...]
-    ratios: tuple[float, ...]
-    gamma: tuple[float, ...]
-    repeats: int
-    seed: int
-
-
-@dataclass(frozen=True)
-class Correlations:
-    """Regularised canonical correlations by kernels and by features, with widths by the median.
-
-    Attributes
-    ----------
-    columns, n : int
-    m : tuple of int
-    gamma : tuple of float
-    repeats : int
-    seed : int
-        Of the whole run.
-    """
-
-    columns: int
-    n: int
-    m: tuple[int, ...]
-    gamma: tuple[float, ...]
-    repeats: int
-    seed: int
-
-
-def violations(settings: Counterexample) -> pd.DataFrame:
-    """Compute ‖R̂⁻¹L̂ − R⁻¹L‖ of the counterexample.
+    settings : SimpleNamespace
+        Those of ``theorem4``, with the ``seed`` of the run.
 
     Returns
     -------
@@ -86,7 +41,7 @@ def violations(settings: Counterexample) -> pd.DataFrame:
     return pd.DataFrame(records)
 
 
-def _violations(settings: Counterexample, n: int, repeat: int) -> Iterator[dict[str, Any]]:
+def _violations(settings: SimpleNamespace, n: int, repeat: int) -> Iterator[dict[str, Any]]:
     ratios = sorted(set(settings.ratios))
     sizes = [max(1, round(ratio * n)) for ratio in ratios]
     shape, purpose = (n, settings.columns), ("counterexample", repeat, n)
@@ -109,8 +64,15 @@ def _violations(settings: Counterexample, n: int, repeat: int) -> Iterator[dict[
                 yield labels | {"error": error}
 
 
-def correlation_errors(settings: Correlations) -> pd.DataFrame:
+def correlation_errors(settings: SimpleNamespace) -> pd.DataFrame:
     """Compute the largest error of a squared regularised canonical correlation.
+
+    Kernel widths are those of the median heuristic.
+
+    Parameters
+    ----------
+    settings : SimpleNamespace
+        Those of ``theorem4.correlations``, with the ``seed`` of the run.
 
     Returns
     -------
@@ -125,7 +87,7 @@ def correlation_errors(settings: Correlations) -> pd.DataFrame:
     return pd.DataFrame(records)
 
 
-def _correlation_errors(settings: Correlations, repeat: int) -> Iterator[dict[str, Any]]:
+def _correlation_errors(settings: SimpleNamespace, repeat: int) -> Iterator[dict[str, Any]]:
     shape, m = (settings.n, settings.columns), max(settings.m)
     views = [
         SimulatedView("median", shape, m, settings.seed, "correlations", repeat, name)
@@ -139,3 +101,10 @@ def _correlation_errors(settings: Correlations, repeat: int) -> Iterator[dict[st
         for gamma in settings.gamma:
             error = squared_correlation_error((x.K, y.K), (first, second), gamma)
             yield {"m": m, "gamma": gamma, "kernel_norm": norm, "error": error}
+
+
+if __name__ == "__main__":
+    with job(snakemake) as asked:
+        write_csv(snakemake.output.counterexample, violations(asked))
+        correlations = SimpleNamespace(**asked.correlations, seed=asked.seed)
+        write_csv(snakemake.output.correlations, correlation_errors(correlations))

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from workflow.lib.figures import STYLE, legend, wrapped
-from workflow.stages.lupi.report import METHOD_NAMES, PREPROCESSING_NAMES, published_means
+from workflow.stages.lupi.tables import METHOD_NAMES, PREPROCESSING_NAMES, published_means
 
 _PAIR = {
     "surf": {"color": "#555555", "marker": "o", "markerfacecolor": "white"},
@@ -138,7 +138,7 @@ def methods_figure(
     Parameters
     ----------
     summary, pairs : DataFrame
-        Of `workflow.stages.lupi.report`.
+        Of `workflow.stages.lupi.tables`.
     paper : mapping of experiment to the paper's means
     titles : mapping of experiment to title
     """
@@ -202,7 +202,7 @@ def reg_figure(settings: pd.DataFrame, summary: pd.DataFrame, titles: Mapping[st
     settings : DataFrame
         Rows of the stage for all settings, chosen or not.
     summary : DataFrame
-        Of `workflow.stages.lupi.report.lupi_summary`.
+        Of `workflow.stages.lupi.tables.lupi_summary`.
     titles : mapping of experiment to title
     """
     names = _unique(settings, "experiment")

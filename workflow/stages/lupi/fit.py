@@ -1,8 +1,8 @@
 """Stage lupi: whether what is told at training helps a linear SVM at test (Section 5.3)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import product
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,51 +12,21 @@ from sklearn.model_selection import StratifiedKFold
 from tqdm import tqdm
 
 from rnca._core.seeding import derived_seed
-from workflow.data.prepared import Prepared
+from workflow.data.prepared import Prepared, load_prepared
 from workflow.data.splits import Partition, privileged_partition
+from workflow.lib.job import job
+from workflow.lib.provenance import write_csv
 from workflow.stages.lupi.methods import Candidate, Joined, Judged, Rule, candidates
 from workflow.stages.lupi.training import VARIANTS, Fold, Matrix, Rows, Training
 
 _THROUGH_RCCA = ("rcca-least-reg", "rcca-crossfit", "surf+rcca")
 
 
-@dataclass(frozen=True)
-class Experiment:
+class Experiment(SimpleNamespace):
     """Classifications of some classes against others, all methods on the same rows.
 
-    Attributes
-    ----------
-    name : str
-    classes : int
-        Classes on either side.
-    train, test : int
-        Rows of a partition.
-    balanced : bool
-        Whether either side has half of the rows.
-    preprocessing, methods : tuple of str
-    sizes : tuple of int
-        Numbers of features m to choose from.
-    regs, costs, gammas : tuple of float
-        Regularisers of RCCA, costs of the SVM and γ of SVM+ to choose from.
-    folds : int
-        Of the cross-validation, on training rows, by which all of these are chosen.
-    seed : int
-        Of the whole run.
+    Its attributes are the settings of the stage, with ``name`` and ``seed`` of the run.
     """
-
-    name: str
-    classes: int
-    train: int
-    test: int
-    balanced: bool
-    preprocessing: tuple[str, ...]
-    methods: tuple[str, ...]
-    sizes: tuple[int, ...]
-    regs: tuple[float, ...]
-    costs: tuple[float, ...]
-    gammas: tuple[float, ...]
-    folds: int
-    seed: int
 
     def seed_of(self, number: int, purpose: str) -> int:
         """Return the seed for one purpose in a partition."""
@@ -86,7 +56,7 @@ class Experiment:
             data.attributes.astype(np.float64),
             preprocessing,
             folds,
-            self.sizes,
+            self.features,
             self.regs,
             [
                 name
@@ -255,3 +225,11 @@ def compare(experiment: Experiment, data: Prepared, numbers: Iterable[int]) -> O
             chosen.append(records[0])
             every += records
     return Outcome(pd.DataFrame(chosen), pd.DataFrame(every))
+
+
+if __name__ == "__main__":
+    with job(snakemake) as asked:
+        data = load_prepared(snakemake.input.data, verify=True)
+        outcome = compare(Experiment(**vars(asked)), data, asked.numbers)
+        write_csv(snakemake.output.accuracy, outcome.accuracy)
+        write_csv(snakemake.output.settings, outcome.settings)

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from rnca._core.files import replacing
-from workflow.stages.lupi.report import METHOD_NAMES, PREPROCESSING_NAMES, p_value
+from workflow.stages.lupi.tables import METHOD_NAMES, PREPROCESSING_NAMES, p_value
 
 _CONTROLS = {
     "rcca-permuted-animals": "the attributes dealt out anew among the classes",
@@ -32,7 +32,7 @@ def write_verdict(
     ----------
     path : path
     summary, pairs : DataFrame
-        Of `workflow.stages.lupi.report`.
+        Of `workflow.stages.lupi.tables`.
     not_run : mapping of experiment to reason
     titles : mapping of experiment to title
     paper : mapping of experiment to the paper's means

@@ -10,50 +10,31 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
 from rnca._core.moments import Moments
 from rnca._core.rows import shard_bounds
 from rnca._core.seeding import derived_seed
 from rnca.cca import RCCA
 from rnca.features import NystroemFeatures, median_gamma
-from workflow.data.prepared import Prepared
+from workflow.data.prepared import Prepared, load_prepared
 from workflow.data.splits import Split
-from workflow.lib.provenance import peak_mb
+from workflow.lib.job import job
+from workflow.lib.provenance import peak_mb, write_csv
 from workflow.stages.rcca.trial import Trial, Views
 
 TUNING_COLUMNS = ["experiment", "feature_map", "repeat", "reg", "m", "tune_sum", "test_sum"]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Experiment(Trial):
     """One fit of the stage: which rows, which map, which sizes, which seed.
 
-    Attributes
-    ----------
-    sizes : tuple of int
-        Numbers of features m, increasing.
-    reg : float
-    reg_grid : tuple of float
-        Other regularisers to try at every m, judged on the tune rows; none: nothing is tuned.
-    width : float
-        Factor on the median heuristic's gamma.
-    same_landmarks : bool
-        Whether the Nyström landmarks of both views are the same samples.
-    feature_map : str
+    Its attributes are the settings of the experiment, those of `Trial`, and ``feature_map``.
     """
-
-    sizes: tuple[int, ...]
-    reg: float
-    reg_grid: tuple[float, ...]
-    width: float
-    same_landmarks: bool
-    feature_map: str
 
     def estimator(self, train: Views, *purpose: str | int) -> RCCA:
         """Build the unfitted model at the largest m; ``purpose`` makes the draw another one."""
         seed = derived_seed(self.seed, "rcca", self.draws, self.repeat, "features", *purpose)
-        m = max(self.sizes)
+        m = max(self.features)
         gamma: Any = "median"
         if self.width != 1.0:
             gamma = tuple(self.width * median_gamma(view, random_state=seed) for view in train)
@@ -140,7 +121,7 @@ def fit_path(
     full = model.map_x_.n_features_out
     with _timed(records, "solve", full):
         model.solve(moments)
-    sizes: Sequence[Any] = experiment.sizes
+    sizes: Sequence[Any] = experiment.features
     both: Sequence[Any] = sizes
     if experiment.feature_map == "linear":  # as many as columns, which may differ between views
         sizes, both = [full], [(full, model.map_y_.n_features_out)]
@@ -164,36 +145,6 @@ def fit_path(
     timings = pd.DataFrame(records).assign(**experiment.labels(), peak_mb=peak_mb())
     tuned = pd.DataFrame(tuning, columns=TUNING_COLUMNS)
     return Outcome(pd.DataFrame(sums), pd.concat(components), timings, tuned, rows)
-
-
-def time_fit(experiment: Experiment, data: Prepared, threads: Sequence[int]) -> pd.DataFrame:
-    """Time a whole fit at the largest m alone, with a draw of its own, on each number of threads.
-
-    Returns
-    -------
-    DataFrame
-        One row per number of threads: seconds of the fit (widths, draw, features, covariances and
-        solution), the precision it chose, and the peak memory of the process so far.
-    """
-    train = experiment.views(data, experiment.rows(data), "train")
-    fits = []
-    for count in threads:
-        model = experiment.estimator(train, "timing", max(experiment.sizes))
-        started = perf_counter()
-        with threadpool_limits(count):
-            model.fit(*train)
-        fits.append(
-            {
-                **experiment.labels(),
-                "m": model.map_x_.n_features_out,
-                "n_train": len(train[0]),
-                "threads": count,
-                "seconds": perf_counter() - started,
-                "accumulation": model.accumulation_,
-                "peak_mb": peak_mb(),
-            }
-        )
-    return pd.DataFrame(fits)
 
 
 def _merged(model: RCCA, shards: Sequence[str | PathLike[str]], train: Views) -> Moments:
@@ -254,3 +205,17 @@ def _timed(records: list[dict[str, Any]], phase: str, m: int | None = None) -> I
     started = perf_counter()
     yield
     records.append({"phase": phase, "m": m, "seconds": perf_counter() - started})
+
+
+if __name__ == "__main__":
+    with job(snakemake) as asked:
+        data = load_prepared(snakemake.input.data, verify=True)
+        experiment = Experiment(**vars(asked))
+        if snakemake.rule == "rcca_shard":
+            shard = int(snakemake.wildcards.shard)
+            accumulate_shard(experiment, data, shard, asked.shards).save(snakemake.output[0])
+        else:
+            outcome = fit_path(experiment, data, snakemake.input.get("shards", []))
+            for name in ("sums", "components", "timings", "tuning"):
+                write_csv(snakemake.output[name], getattr(outcome, name))
+            outcome.split.save(snakemake.output.split)

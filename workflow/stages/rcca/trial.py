@@ -1,7 +1,8 @@
 """Which rows of two views an experiment trains, tunes and tests on."""
 
-from dataclasses import dataclass
-from typing import Any
+from types import SimpleNamespace
+
+import numpy as np
 
 from rnca._core.seeding import derived_seed
 from workflow.data.prepared import Prepared
@@ -11,41 +12,18 @@ from workflow.data.views import RowView, standardised
 Views = tuple[RowView, RowView]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Trial:
+class Trial(SimpleNamespace):
     """The rows of one fit: the same for every method that is compared on them.
 
-    Attributes
-    ----------
-    name : str
-        Of the experiment.
-    draws : str
-        The experiment whose splits and random features it shares, so that methods and variants
-        are compared in pairs; its own name if none.
-    split : dict
-        ``scheme`` (random, given, official or groups) and, where it needs them, the sizes
-        ``train``, ``tune`` and ``test``.
-    standardise : bool
-        Whether columns are brought to mean 0 and standard deviation 1 on training rows.
-    components : int
-        Canonical variables summed over.
-    repeat : int
-    seed : int
-        Of the whole run.
+    Its attributes are the settings of the experiment, and ``name``, ``repeat``, ``seed`` and
+    ``draws``: the experiment whose splits and random features it shares, so that methods and
+    variants are compared in pairs; its own name if none.
     """
-
-    name: str
-    draws: str
-    split: dict[str, Any]
-    standardise: bool
-    components: int
-    repeat: int
-    seed: int
 
     def rows(self, data: Prepared) -> Split:
         """Draw the split: the same for every feature map of a repeat."""
         seed = derived_seed(self.seed, "rcca", self.draws, self.repeat, "split")
-        sizes = [self.split.get(part, 0) for part in ("train", "tune", "test")]
+        sizes = [self.split[part] or 0 for part in ("train", "tune", "test")]
         match self.split["scheme"]:
             case "random":
                 return random_split(data.n_rows, sizes, seed)
@@ -70,3 +48,18 @@ class Trial:
             standardised(data.x, wanted, by=rows.train),
             standardised(data.y, wanted, by=rows.train),
         )
+
+    def rows_with_tuning(self, data: Prepared) -> Split:
+        """Draw the split; without tuning rows, a tenth of the training rows is set aside."""
+        rows = self.rows(data)
+        if len(rows.tune):
+            return rows
+        seed = derived_seed(self.seed, "baselines", "tune")
+        order = np.random.default_rng(seed).permutation(rows.train)
+        count = len(order) // 10
+        return Split(np.sort(order[count:]), np.sort(order[:count]), rows.test, rows.n_rows)
+
+    def parts(self, data: Prepared, rows: Split) -> tuple[Views, Views, Views]:
+        """Open the training, tuning and test rows."""
+        train, tune, test = (self.views(data, rows, part) for part in ("train", "tune", "test"))
+        return train, tune, test

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from workflow.lib.figures import LOOK, STYLE, legend
-from workflow.stages.rpca.report import (
+from workflow.stages.rpca.tables import (
     METHODS,
     NAMES,
     errors_summary,

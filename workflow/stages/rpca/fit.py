@@ -2,8 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +16,11 @@ from rnca._core.seeding import derived_seed
 from rnca.cca import RCCA
 from rnca.features import FeatureMap, FourierFeatures, NystroemFeatures, median_gamma
 from rnca.pca import RPCA
-from workflow.data.prepared import Prepared
+from workflow.data.prepared import Prepared, load_prepared
 from workflow.lib.exact import centred_kernel, kernel_cca, kernel_pca
+from workflow.lib.job import job
 from workflow.lib.kcca import KCCA
+from workflow.lib.provenance import write_csv
 from workflow.stages.rpca.agreement import (
     captured,
     operator_norm,
@@ -36,40 +38,12 @@ Rows = npt.NDArray[Any]
 Record = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(SimpleNamespace):
     """One comparison with an exact kernel method.
 
-    Attributes
-    ----------
-    name : str
-        Of the experiment.
-    analysis : {"pca", "cca"}
-    rows : int
-        Drawn at random, n: few, since the exact method is cubic in it.
-    components : int
-        Leading components that are compared, k.
-    gamma : float or "median"
-        Kernel width, of both views.
-    reg : float
-        γ that kernel CCA adds to the kernel matrices; kernel PCA has none.
-    sizes : tuple of int
-        Numbers of features m, increasing.
-    repeats : int
-        Draws of the features.
-    seed : int
-        Of the whole run.
+    Its attributes are the settings of ``pca`` or ``cca``, with ``analysis``, which of the two, and
+    ``name`` and ``seed`` of the experiment and the run.
     """
-
-    name: str
-    analysis: str
-    rows: int
-    components: int
-    gamma: float | str
-    reg: float
-    sizes: tuple[int, ...]
-    repeats: int
-    seed: int
 
     def derived(self, *purpose: str | int) -> int:
         """Return the seed of one purpose."""
@@ -119,13 +93,9 @@ def compare(comparison: Comparison, data: Prepared) -> Outcome:
             fit = {"method": name, "m": member.m, "repeat": repeat}
             errors.append(fit | member.errors)
             merits += [fit | merit for merit in member.merits]
-            if repeat == 0 and member.m == max(comparison.sizes):
+            if repeat == 0 and member.m == max(comparison.features):
                 scores += problem.shown(name, member.m, member.scores)
-    labels = {
-        "experiment": comparison.name,
-        "dataset": data.name,
-        "analysis": comparison.analysis,
-    }
+    labels = {"analysis": comparison.analysis}
     sizes = {"n": comparison.rows, "components": comparison.components}
     return Outcome(
         labelled(errors, labels | sizes), labelled(merits, labels), labelled(scores, labels)
@@ -233,7 +203,7 @@ class _PcaProblem(_Problem):
         return merits, scores
 
     def members(self, name: str, seed: int) -> Iterator[Member]:
-        sizes = self.comparison.sizes
+        sizes = self.comparison.features
         features = kernel_map(name, max(sizes), self.gamma)
         model = RPCA(self.k, feature_map=features, random_state=seed, dtype="float64").fit(self.X)
         z = model.map_.transform(self.X) - model.mean_
@@ -311,14 +281,14 @@ class _CcaProblem(_Problem):
         return merits, []
 
     def members(self, name: str, seed: int) -> Iterator[Member]:
-        model = self._unfitted(name, max(self.comparison.sizes), seed).fit(*self.views)
+        model = self._unfitted(name, max(self.comparison.features), seed).fit(*self.views)
         maps = model.map_x_, model.map_y_
         means = model.mean_x_, model.mean_y_
         z = [
             fitted.transform(view) - mean
             for fitted, view, mean in zip(maps, self.views, means, strict=True)
         ]
-        for m in self.comparison.sizes:
+        for m in self.comparison.features:
             scale = kernel_scale(name, m)
             (member,) = model.path([m], [self._reg(name, m)])
             angles = [
@@ -369,3 +339,12 @@ class _CcaProblem(_Problem):
 
 
 _PROBLEMS: dict[str, type[_Problem]] = {"pca": _PcaProblem, "cca": _CcaProblem}
+
+
+if __name__ == "__main__":
+    with job(snakemake) as asked:
+        data = load_prepared(snakemake.input.data, verify=True)
+        run = {"name": asked.name, "seed": asked.seed}
+        outcome = joined([compare(Comparison(**each, **run), data) for each in asked.comparisons])
+        for what, frame in outcome._asdict().items():
+            write_csv(snakemake.output[what], frame)

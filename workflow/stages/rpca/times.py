@@ -1,8 +1,9 @@
 """Stage rpca: wall time of exact, randomized and linear methods against the number of rows."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ from tqdm import tqdm
 from rnca._core.seeding import derived_seed
 from rnca.cca import RCCA
 from rnca.pca import RPCA
-from workflow.data.prepared import Prepared
+from workflow.data.prepared import Prepared, load_prepared
 from workflow.lib.exact import kernel_cca, kernel_pca
+from workflow.lib.job import job
 from workflow.lib.kcca import KCCA
+from workflow.lib.provenance import write_csv
 from workflow.stages.rpca.fit import (
     MAPS,
     Rows,
@@ -26,45 +29,12 @@ from workflow.stages.rpca.fit import (
 )
 
 
-@dataclass(frozen=True)
-class Timing:
+class Timing(SimpleNamespace):
     """One race against the number of rows.
 
-    Attributes
-    ----------
-    name : str
-        Of the experiment.
-    analysis : {"pca", "cca"}
-    exact : tuple of int
-        Numbers of rows n for the exact method with a dense solver.
-    leading : tuple of int
-        Those for the exact method that computes the leading components only.
-    random : tuple of int
-        Those for the randomized and the linear method.
-    features : int
-        Number of random features m.
-    components : int
-    gamma : float or "median"
-        Kernel width, of both views.
-    reg : float
-        γ of kernel CCA.
-    repeats : int
-        How often each is timed.
-    seed : int
-        Of the whole run.
+    Its attributes are the settings of ``times``, with ``components``, ``gamma`` and (of kernel CCA)
+    ``reg`` of the analysis, ``analysis`` itself, and ``name`` and ``seed`` of experiment and run.
     """
-
-    name: str
-    analysis: str
-    exact: tuple[int, ...]
-    leading: tuple[int, ...]
-    random: tuple[int, ...]
-    features: int
-    components: int
-    gamma: float | str
-    reg: float
-    repeats: int
-    seed: int
 
     def derived(self, purpose: str) -> int:
         """Return the seed of one purpose."""
@@ -77,7 +47,7 @@ class _Method:
 
     name: str
     m: int | None
-    sizes: tuple[int, ...]
+    sizes: Sequence[int]
     run: Callable[..., Any]
 
 
@@ -122,12 +92,7 @@ def race(timing: Timing, data: Prepared, threads: int) -> pd.DataFrame:
         records.append(
             {"method": method.name, "n": n, "m": method.m, "repeat": repeat, "seconds": seconds}
         )
-    labels = {
-        "experiment": timing.name,
-        "dataset": data.name,
-        "analysis": timing.analysis,
-        "threads": threads,
-    }
+    labels = {"analysis": timing.analysis, "threads": threads}
     return labelled(records, labels).astype({"m": "Int64"})
 
 
@@ -191,3 +156,11 @@ def _cca_methods(timing: Timing, gammas: list[float]) -> Iterator[_Method]:
     yield _Method("linear", None, timing.random, linearly)
     for name in MAPS:
         yield _Method(name, timing.features, timing.random, randomly(name))
+
+
+if __name__ == "__main__":
+    with job(snakemake) as asked:
+        data = load_prepared(snakemake.input.data, verify=True)
+        run = {"name": asked.name, "seed": asked.seed}
+        races = [race(Timing(**each, **run), data, snakemake.threads) for each in asked.timings]
+        write_csv(snakemake.output[0], pd.concat(races, ignore_index=True))

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 from snakemake.exceptions import WorkflowError
+from workflow.plan.lupi import LupiPlan
 
 from workflow import settings
-from workflow.plan.lupi import LupiPlan
 from workflow.stages.lupi.methods import METHODS
 from workflow.stages.lupi.training import PREPROCESSING
 

@@ -4,11 +4,11 @@ from types import SimpleNamespace
 
 import pytest
 from snakemake.exceptions import WorkflowError
+from workflow.plan.rcca import fit_mem_mb
 
 from workflow import settings
 from workflow.plan import Plan
 from workflow.plan.maps import MapsPlan
-from workflow.plan.rcca import fit_mem_mb
 
 JOB = SimpleNamespace(experiment="one", repeat="1")
 

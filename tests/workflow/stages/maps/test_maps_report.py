@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from workflow.stages.rcca.baselines_report import DEEP_COLUMNS, KERNEL_COLUMNS, baselines_summary
 
 from workflow.lib.figures import save
 from workflow.lib.outcomes import read_outcomes
@@ -19,7 +20,6 @@ from workflow.stages.maps.report import (
     write_speed_table,
 )
 from workflow.stages.maps.sizes import model_sizes
-from workflow.stages.rcca.baselines_report import DEEP_COLUMNS, KERNEL_COLUMNS, baselines_summary
 
 GOLDEN = Path(__file__).parent / "golden"
 PAPER = Path(__file__).parents[2] / "resources" / "paper"

@@ -6,17 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workflow.lib.figures import save
-from workflow.stages.rcca.baselines_figures import baselines_figure, kernel_figure
-from workflow.stages.rcca.baselines_report import (
+from projects import svg_of
+from workflow.stages.rcca.baselines_tables import (
     baselines_summary,
     kernel_growth,
     race,
     with_paper,
-    write_markdown,
+    write_baselines,
 )
+from workflow.stages.rcca.figures import baselines_figure, kernel_figure
 
-PUBLISHED = pd.read_csv(Path(__file__).parents[2] / "resources" / "paper" / "table1_rcca.csv")
+PUBLISHED = pd.read_csv(Path(__file__).parents[4] / "resources" / "paper" / "table1_rcca.csv")
 TITLES = {"mnist": "MNIST", "mocha": "MOCHA"}
 LABELS = {"experiment": "mnist", "dataset": "mnist"}
 
@@ -115,7 +115,7 @@ def test_table_says_what_was_reached_and_what_was_not_run(deep, curve, kernel, t
     summary = with_paper(baselines_summary(deep, kernel), PUBLISHED, ["mnist"])
     reasons = {"mocha": "could not be fetched"}
     path = tmp_path / "baselines.md"
-    write_markdown(path, summary, curve, kernel_growth(kernel), reasons, TITLES)
+    write_baselines(path, summary, curve, kernel_growth(kernel), reasons, TITLES)
     assert path.read_text("utf-8").splitlines() == [
         "**MNIST**, the 50 largest correlations",
         "",
@@ -140,18 +140,18 @@ def test_table_says_when_the_paper_was_not_reached(deep, curve, kernel, tmp_path
     summary = with_paper(baselines_summary(deep, kernel), PUBLISHED, ["mnist"])
     path = tmp_path / "baselines.md"
     one = curve[curve["epoch"] == 1]
-    write_markdown(path, summary, one, kernel_growth(kernel), {}, {"mnist": "MNIST"})
+    write_baselines(path, summary, one, kernel_growth(kernel), {}, {"mnist": "MNIST"})
     assert "did not reach the paper's 39.7 on tuning rows" in path.read_text("utf-8")
 
 
 def test_figures_draw_measured_points_and_the_same_every_time(deep, curve, kernel, tmp_path):
     growth = kernel_growth(kernel)
-    for copy in "ab":
-        both = baselines_figure(deep, curve, kernel, PUBLISHED, ["mnist"], TITLES)
-        save(both, [str(tmp_path / f"{copy}.svg")])
-        save(kernel_figure(kernel, growth, TITLES), [str(tmp_path / f"{copy}-kernel.svg")])
-    for name in (".svg", "-kernel.svg"):
-        assert (tmp_path / f"a{name}").read_bytes() == (tmp_path / f"b{name}").read_bytes()
+    for draw in (
+        lambda: baselines_figure(deep, curve, kernel, PUBLISHED, ["mnist"], TITLES),
+        lambda: kernel_figure(kernel, growth, TITLES),
+    ):
+        assert svg_of(draw(), tmp_path) == svg_of(draw(), tmp_path)
+    both = baselines_figure(deep, curve, kernel, PUBLISHED, ["mnist"], TITLES)
     labels = both.axes[0].get_legend_handles_labels()[1]
     assert "deep CCA (paper)" in labels
     (line,) = (each for each in both.axes[0].lines if "kernel" in str(each.get_label()))
@@ -164,6 +164,6 @@ def test_figures_without_any_experiment_are_blank(deep, curve, kernel, tmp_path)
         baselines_figure(*nothing, PUBLISHED, [], TITLES),
         kernel_figure(nothing[2], kernel_growth(nothing[2]), TITLES),
     ]
-    for number, figure in enumerate(blank):
+    for figure in blank:
         assert not any(axes.has_data() for axes in figure.axes)
-        save(figure, [str(tmp_path / f"{number}.svg")])
+        assert svg_of(figure, tmp_path)

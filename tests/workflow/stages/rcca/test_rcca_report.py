@@ -6,26 +6,43 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workflow.lib.figures import save
-from workflow.lib.outcomes import gather, read_outcomes
+from projects import svg_of, write_recorded
+from workflow.data.audit import leak_lines
+from workflow.lib.gather import gather
+from workflow.lib.outcomes import split_outcomes
 from workflow.lib.published import beside_published
-from workflow.lib.tables import SUMS_COLUMNS, minutes, rcca_summary, write_markdown
-from workflow.stages.rcca.baselines_report import DEEP_COLUMNS, EPOCH_COLUMNS, KERNEL_COLUMNS
+from workflow.lib.tables import minutes
+from workflow.stages.rcca.baselines_tables import DEEP_COLUMNS, EPOCH_COLUMNS, KERNEL_COLUMNS
 from workflow.stages.rcca.figures import minutes_figure, rcca_figure, tuning_figure
-from workflow.stages.rcca.latex import escape, write_latex
-from workflow.stages.rcca.leaks import leak_lines, write_leaks_table
-from workflow.stages.rcca.minutes import TIMING_COLUMNS, with_minutes
-from workflow.stages.rcca.table1 import with_baselines
-from workflow.stages.rcca.tuning import chosen, write_tuning_table
-from workflow.stages.rcca.variants import beside_base, write_variants_table
+from workflow.stages.rcca.table1 import (
+    SUMS_COLUMNS,
+    TIMING_COLUMNS,
+    escape,
+    rcca_summary,
+    with_baselines,
+    with_minutes,
+    write_latex,
+    write_markdown,
+)
+from workflow.stages.rcca.tables import (
+    beside_base,
+    chosen,
+    write_leaks_table,
+    write_tuning_table,
+    write_variants_table,
+)
 
 GOLDEN = Path(__file__).parent / "golden"
-PUBLISHED = pd.read_csv(Path(__file__).parents[2] / "resources" / "paper" / "table1_rcca.csv")
+PUBLISHED = pd.read_csv(Path(__file__).parents[4] / "resources" / "paper" / "table1_rcca.csv")
 TITLES = {"mnist": "MNIST", "xrmb": "XRMB", "mocha": "MOCHA", "few": "MNIST, top 10"}
 
 
 def read(*names):
-    return read_outcomes([GOLDEN / f"{name}.sums.csv" for name in names], SUMS_COLUMNS)
+    return split_outcomes(pd.concat([golden(f"{name}.sums") for name in names]), SUMS_COLUMNS)
+
+
+def golden(name):
+    return pd.read_csv(GOLDEN / f"{name}.csv")
 
 
 UNTIMED = pd.DataFrame(columns=list(TIMING_COLUMNS))
@@ -37,7 +54,7 @@ def table1(sums, timings=UNTIMED, experiments=TITLES):
 
 
 def baselines():
-    return [read_outcomes([GOLDEN / f"mnist.{what}.csv"], [])[0] for what in ("dcca", "kcca")]
+    return [golden(f"mnist.{what}") for what in ("dcca", "kcca")]
 
 
 def table1_with_baselines(*names):
@@ -96,7 +113,7 @@ def test_baselines_of_an_experiment_that_rcca_was_not_run_in_are_left_out():
 
 def test_table_without_baselines_is_as_it_was():
     summary = table1(read("mnist")[0])
-    nothing = [read_outcomes([], columns)[0] for columns in (DEEP_COLUMNS, KERNEL_COLUMNS)]
+    nothing = [pd.DataFrame(columns=each) for each in (DEEP_COLUMNS, KERNEL_COLUMNS)]
     assert with_baselines(summary, *nothing, PUBLISHED, TITLES) is summary
 
 
@@ -136,7 +153,7 @@ def test_minutes_figure_draws_timed_experiments_and_the_paper(tmp_path):
 
 def test_minutes_figure_without_baselines_draws_rcca_and_the_paper():
     summary = table1(read("mnist", "mocha")[0], pd.read_csv(GOLDEN / "timing.csv"))
-    curve, _ = read_outcomes([], EPOCH_COLUMNS)
+    curve = pd.DataFrame(columns=EPOCH_COLUMNS)
     (names,) = labels(minutes_figure(summary, curve, PUBLISHED, TITLES, TITLES))
     maps = {"linear CCA", "RCCA, Fourier", "RCCA, Nyström"}
     assert names == maps | {f"{name} (paper)" for name in (*maps, "deep CCA")}
@@ -241,10 +258,11 @@ def test_figure_draws_deep_cca_as_a_line_where_it_was_trained(tmp_path):
 
 @pytest.mark.parametrize("names", [("xrmb",), ("mnist", "mocha", "few")])
 def test_figure_is_the_same_every_time(tmp_path, names):
-    for copy in ("a.svg", "b.svg"):
-        figure = rcca_figure(rcca_summary(read(*names)[0]), PUBLISHED, TITLES, TITLES)
-        save(figure, [str(tmp_path / copy)])
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    one, other = (
+        svg_of(rcca_figure(rcca_summary(read(*names)[0]), PUBLISHED, TITLES, TITLES), tmp_path)
+        for _ in range(2)
+    )
+    assert one == other
 
 
 def test_table_without_any_experiment_run_says_why(tmp_path):
@@ -255,10 +273,13 @@ def test_table_without_any_experiment_run_says_why(tmp_path):
     assert text == "**XRMB**: not run, could not fetch xrmb.1; the log tells more\n"
 
 
-def test_gathered_rows_begin_with_their_labels(tmp_path):
-    pd.DataFrame({"m": [1], "experiment": ["e"]}).to_csv(tmp_path / "a.csv", index=False)
-    rows = gather([tmp_path / "a.csv"] * 2, {"experiment": "e", "dataset": "d"})
+def test_gathered_rows_begin_with_their_labels_or_say_why_there_are_none(tmp_path):
+    (tmp_path / "e").mkdir()
+    write_recorded(pd.DataFrame({"m": [1], "experiment": ["e"]}), tmp_path / "e" / "a.csv")
+    parts, datasets = [tmp_path / "e" / "a.csv"] * 2, {"e": "d", "f": "g"}
+    rows, reasons = split_outcomes(gather(parts, datasets, {"g": "gone"}), [])
     assert rows.to_dict("list") == {"experiment": ["e"] * 2, "dataset": ["d"] * 2, "m": [1, 1]}
+    assert reasons == {"f": "gone"}
 
 
 def test_leak_table_is_the_golden_one(tmp_path):

@@ -1,0 +1,199 @@
+"""What the benchmarks share: sizes, data, the model that is measured, and clocks."""
+
+import gc
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import inf
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rnca import RCCA
+from workflow.data.catalogue import availability, dataset, prepare
+from workflow.data.fetch import default_cache
+
+REG = 1e-8
+SEED = 2014
+MAPS = ("fourier", "nystroem")
+CHUNK = 2048
+_COLUMNS = 392
+_BLOCK = 8192
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is measured, and how often.
+
+    Attributes
+    ----------
+    n : int
+        Rows of the fits.
+    few : int
+        Rows for peers that would take hours at n.
+    roof, path : tuple of int
+        Numbers of features m of these parts.
+    m, components : int
+        Numbers of features in the other parts, and of canonical variables.
+    growth_n, growth_m : tuple of int
+        Rows at ``growth_at[1]`` features, and features at ``growth_at[0]`` rows.
+    growth_at : (int, int)
+    memory_n : tuple of int
+        Rows of the fits whose memory is measured.
+    repeats : int
+        Repeats, of which medians are reported.
+    budget : float
+        Seconds after which no further repeat of one measurement is begun.
+    least : float
+        Seconds for which numpy's own product is repeated at least.
+    authors : Path or None
+        The authors' R code.
+    """
+
+    n: int = 54_000
+    few: int = 5_400
+    roof: tuple[int, ...] = (1000, 2000, 4000, 6000)
+    path: tuple[int, ...] = (1000, 2000, 3000, 4000, 5000, 6000)
+    m: int = 2000
+    components: int = 50
+    growth_n: tuple[int, ...] = (2_000, 6_000, 20_000, 60_000, 180_000, 540_000)
+    growth_m: tuple[int, ...] = (500, 1000, 2000, 4000)
+    growth_at: tuple[int, int] = (20_000, 1000)
+    memory_n: tuple[int, ...] = (5_400, 54_000, 540_000)
+    repeats: int = 3
+    budget: float = 120.0
+    least: float = 2.0
+    authors: Path | None = None
+
+    def up_to(self, most: int) -> "Settings":
+        """Leave out what has more than ``most`` features."""
+
+        def kept(sizes: tuple[int, ...]) -> tuple[int, ...]:
+            return tuple(m for m in sizes if m <= most) or (most,)
+
+        return replace(
+            self,
+            roof=kept(self.roof),
+            path=kept(self.path),
+            m=min(self.m, most),
+            growth_m=kept(self.growth_m),
+            growth_at=(self.growth_at[0], min(self.growth_at[1], most)),
+        )
+
+
+QUICK = Settings(
+    n=4_000,
+    few=2_000,
+    roof=(100, 200, 400),
+    path=(100, 200, 300, 400),
+    m=200,
+    components=10,
+    growth_n=(500, 1_000, 2_000, 4_000, 8_000),
+    growth_m=(100, 200, 400),
+    growth_at=(2_000, 100),
+    memory_n=(2_000, 32_000),
+    repeats=2,
+    budget=1.0,
+    least=0.05,
+)
+
+
+@dataclass(frozen=True)
+class Data:
+    """Two views in memory, what they are, and a directory for longer ones."""
+
+    x: npt.NDArray[np.float32]
+    y: npt.NDArray[np.float32]
+    source: str
+    directory: Path
+
+    def write_longer(self, n: int) -> None:
+        """Write views of n rows: those in memory again and again, with noise."""
+        rng = np.random.default_rng(SEED)
+        for path, view in zip(view_files(self.directory), (self.x, self.y), strict=True):
+            file = np.lib.format.open_memmap(path, "w+", np.float32, (n, view.shape[1]))
+            spread = np.float32(0.1 * view[:_BLOCK].std())
+            for start in range(0, n, _BLOCK):
+                rows = np.arange(start, min(start + _BLOCK, n)) % len(view)
+                noise = rng.standard_normal((len(rows), view.shape[1]), dtype=np.float32)
+                file[start : start + len(rows)] = view[rows] + spread * noise
+            file.flush()
+
+
+def view_files(directory: Path) -> tuple[Path, Path]:
+    """Return where `Data.write_longer` writes."""
+    return directory / "x.npy", directory / "y.npy"
+
+
+def rows_on_disk(directory: Path, n: int) -> tuple[Any, Any]:
+    """Return the first n rows that `Data.write_longer` wrote, as memory maps."""
+    x, y = (np.load(path, mmap_mode="r")[:n] for path in view_files(directory))
+    return x, y
+
+
+def load(n: int, directory: Path) -> Data:
+    """Return n rows of the halves of MNIST if they are at hand, else of synthetic views."""
+    entry, cache = dataset("mnist"), default_cache()
+    where = availability(entry, cache)
+    if where not in ("in the cache", "in the mirror"):
+        source = f"{n:,} synthetic rows (MNIST is neither in the cache nor in RNCA_MIRROR), "
+        x, y = _synthetic(n)
+        return Data(x, y, f"{source}{_COLUMNS} columns in each view", directory)
+    with tempfile.TemporaryDirectory() as place:
+        own_cache = cache if where == "in the cache" else Path(place, "cache")
+        prepared = prepare("mnist", Path(place, "mnist"), cache=own_cache)
+        rows = np.random.default_rng(SEED).permutation(prepared.n_rows)[:n]
+        x, y = (view[rows].astype(np.float32) for view in (prepared.x, prepared.y))
+    source = f"{len(x):,} random digits of MNIST, left and right halves (392 pixels each)"
+    return Data(x, y, source, directory)
+
+
+def _synthetic(n: int) -> list[npt.NDArray[np.float32]]:
+    """Make nonlinear views of shared latent variables, with noise of their own."""
+    rng = np.random.default_rng(SEED)
+    latent = rng.standard_normal((n, 40))
+    return [
+        (
+            np.tanh(latent @ rng.standard_normal((40, _COLUMNS)) / 6)
+            + 0.3 * rng.standard_normal((n, _COLUMNS))
+        ).astype(np.float32)
+        for _ in range(2)
+    ]
+
+
+def estimator(components: int, m: int, feature_map: str = "fourier") -> RCCA:
+    """Return the unfitted model that every part measures."""
+    return RCCA(components, feature_map=feature_map, n_features=m, reg=REG, random_state=SEED)
+
+
+def say(what: str) -> None:
+    """Show what is measured next."""
+    print(what, file=sys.stderr, flush=True)
+
+
+def seconds(call: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the seconds a call takes, and its value."""
+    started = perf_counter()
+    value = call()
+    return perf_counter() - started, value
+
+
+def medians(measure: Callable[[], Row], repeats: int, budget: float = inf) -> Row:
+    """Repeat a measurement: medians of its floats, the rest from the last, and ``repeats``."""
+    found: list[Row] = []
+    started = perf_counter()
+    while not found or (len(found) < repeats and perf_counter() - started < budget):
+        found.append(measure())
+        gc.collect()
+    together = {
+        key: median(row[key] for row in found) if isinstance(value, float) else value
+        for key, value in found[-1].items()
+    }
+    return {**together, "repeats": len(found)}

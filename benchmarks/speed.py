@@ -1,0 +1,123 @@
+"""Speed of the fit: against the machine's own matrix product, over a path of models, and growing.
+
+The pass over the rows counts as 4·n·m² flops: two covariances of which half is needed, and the
+cross-covariance.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from statistics import harmonic_mean
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from benchmarks.common import (
+    CHUNK,
+    MAPS,
+    Data,
+    Row,
+    Settings,
+    estimator,
+    medians,
+    rows_on_disk,
+    say,
+    seconds,
+)
+from rnca import RCCA
+
+
+def roof(settings: Settings, data: Data) -> Iterator[Row]:
+    """Measure the pass and the whole fit at each m beside numpy's matrix product."""
+    for m in settings.roof:
+        for kind in MAPS:
+            say(f"roof: {kind}, m = {m}")
+            measure = partial(_fit_beside_dgemm, settings, data, kind, (m,))
+            found = medians(measure, settings.repeats, settings.budget)
+            yield {
+                "feature_map": kind,
+                "n": len(data.x),
+                "m": m,
+                "pass_seconds": found["pass"],
+                "fit_seconds": found["draw"] + found["pass"] + found["solve"],
+                "dgemm_seconds": found["dgemm"],
+                "repeats": found["repeats"],
+            }
+
+
+def path(settings: Settings, data: Data) -> Iterator[Row]:
+    """Measure all models of a path from one pass."""
+    for kind in MAPS:
+        say(f"path: {kind}, m up to {settings.path[-1]}")
+        measure = partial(_fit_beside_dgemm, settings, data, kind, settings.path)
+        found = medians(measure, settings.repeats)
+        phases = ("draw", "pass", "solve", "others")
+        yield {
+            "feature_map": kind,
+            "n": len(data.x),
+            "sizes": ", ".join(map(str, settings.path)),
+            **{f"{phase}_seconds": found[phase] for phase in phases},
+            "seconds": sum(found[phase] for phase in phases),
+            "dgemm_seconds": found["dgemm"],
+            "repeats": found["repeats"],
+        }
+
+
+def growth(settings: Settings, data: Data) -> Iterator[Row]:
+    """Measure fits against the number of rows, from disk, and of features, from memory."""
+    rows, m = min(settings.growth_at[0], len(data.x)), settings.growth_at[1]
+    data.write_longer(max(settings.growth_n))
+    for n in settings.growth_n:
+        yield from _grown("n", settings, m, *rows_on_disk(data.directory, n))
+    for m in settings.growth_m:
+        yield from _grown("m", settings, m, data.x[:rows], data.y[:rows])
+
+
+def _grown(against: str, settings: Settings, m: int, x: Any, y: Any) -> Iterator[Row]:
+    say(f"growth: n = {len(x)}, m = {m}")
+    model = estimator(settings.components, m)
+    _warm_up(model, x, y)
+    found = medians(
+        lambda: {"seconds": seconds(lambda: model.fit(x, y))[0]}, settings.repeats, settings.budget
+    )
+    yield {"against": against, "n": len(x), "m": m, **found}
+
+
+def _fit_beside_dgemm(
+    settings: Settings, data: Data, kind: str, sizes: tuple[int, ...]
+) -> dict[str, float]:
+    """Time the steps of a fit at the last size, the models of the others, and the same flops."""
+    m, flops = sizes[-1], 4.0 * len(data.x) * sizes[-1] ** 2
+    model = estimator(settings.components, m, kind)
+    _warm_up(model, data.x, data.y)
+    rates = dgemm_rates(m, settings.least)
+    drawing = seconds(lambda: model.draw(data.x, data.y))[0]
+    passing, moments = seconds(lambda: model.accumulate(data.x, data.y))
+    solving = seconds(lambda: model.solve(moments))[0]
+    others = seconds(lambda: model.path(list(sizes[:-1])))[0] if sizes[:-1] else 0.0
+    rates += dgemm_rates(m, settings.least)
+    return {
+        "draw": drawing,
+        "pass": passing,
+        "solve": solving,
+        "others": others,
+        "dgemm": flops / harmonic_mean(rates),
+    }
+
+
+def _warm_up(model: RCCA, x: Any, y: Any) -> None:
+    """Map and sum one chunk, so that memory and threads are there."""
+    model.draw(x, y).accumulate(x, y, 0, min(CHUNK, len(x)))
+
+
+def dgemm_rates(m: int, least: float) -> list[float]:
+    """Return the flops per second of AᵀB, A and B of a chunk's shape, repeated for some time."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal((CHUNK, m)) for _ in range(2))
+    out = np.empty((m, m))
+    np.matmul(a.T, b, out=out)
+    rates: list[float] = []
+    started = perf_counter()
+    while not rates or perf_counter() - started < least:
+        rates.append(2.0 * CHUNK * m**2 / seconds(lambda: np.matmul(a.T, b, out=out))[0])
+    return rates

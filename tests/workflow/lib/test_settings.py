@@ -1,0 +1,287 @@
+"""Settings: every mistake is a sentence, and whatever is accepted can be planned."""
+
+import os
+import re
+import runpy
+from copy import deepcopy
+from datetime import date
+from pathlib import Path
+
+import hypothesis
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from snakemake.exceptions import WorkflowError
+
+from workflow.lib.exhibits import read_exhibits, stage_names
+from workflow.lib.settings import check, read, run_model
+from workflow.lib.settings_tables import with_tables
+
+ROOT = Path(__file__).parents[3]
+CONFIG = ROOT / "config"
+SHIPPED = ("test", "config", "paper")
+VALID = {
+    name: yaml.safe_load((CONFIG / f"{name}.yaml").read_text(encoding="utf-8")) for name in SHIPPED
+}
+# Where mistakes are made.
+BASE = {key: value for key, value in VALID["test"].items() if key in run_model().model_fields}
+SHA = "0" * 64
+# What tells of the program, not of the settings.
+INTERNAL = re.compile(r"\.py\b|line \d|pydantic|validation error|Traceback|Input|\\z|workflow/")
+MINE = {"kind": "npy", "x": "a.npy", "y": "b.npy"}
+SPEECH = BASE["rcca"]["speech"]
+# Key, its value (... for none; a tuple where a key is no text), words of the sentence.
+OF_THE_RUN = [
+    ("run", ..., "run: required, but not given"),
+    ("run", "run\n", r"run: 'run\n' must be a name: letters, digits, dots, underscores"),
+    ("run", "a/../b", "run: 'a/../b' must be a name"),
+    ("run", "r" * 101, "at most 100 in all"),
+    ("run", "published", "run: 'published' is the name of what `make publish` writes; choose"),
+    ("run", None, "run: None must be text (name of the run; results go to `results/<run>`)"),
+    ("rcaa", {}, "rcaa: unknown key; did you mean 'rcca'?"),
+    ("sed", 1, "sed: unknown key; did you mean 'seed'?"),
+    ("zebra", 1, "zebra: unknown key; known here are run, seed, threads"),
+    ("components", 3, "components: unknown key; did you mean 'rcca.<name>.components'?"),
+    ("rcca.digits.seed", 3, "rcca.digits.seed: unknown key; did you mean 'seed' at the top level?"),
+    ("rpca.digits.shards", 2, "rpca.digits.shards: unknown key; did you mean 'rcca.<name>.shards'"),
+    ("rpca.digits.components", 2, "unknown key; did you mean 'rpca.<name>.cca.components'?"),
+    ((1,), 2, "the file: the key 1 is not text; put it in quotes"),
+    ((True,), 2, "the file: the key True is not text; put it in quotes"),
+    (("rcca", None), {}, "rcca: the key None is not text; put it in quotes"),
+    (("rcca", "digits", "split", 1), 2, "rcca.digits.split: the key 1 is not text"),
+    ("threads", 2.0, "threads: 2.0 must be an integer (cores that one fit takes)"),
+    ("threads", True, "threads: True must be an integer"),
+    ("threads", 0, "threads: 0 must be greater than or equal to 1"),
+    ("seed", -1, "seed: -1 must be greater than or equal to 0"),
+    ("strict", "yes", "strict: 'yes' must be true or false"),
+    ("rcca.digits.reg", float("inf"), "rcca.digits.reg: inf must be a finite number"),
+    ("rcca.digits.reg", float("nan"), "rcca.digits.reg: nan must be a finite number"),
+    ("rcca.digits.reg", 10**400, "000... must be a finite number"),
+    ("rcca.digits.repeats", 10**20, f"repeats: {10**20} must be less than or equal to 100000"),
+    ("rcca.digits.repeats", -(10**400), "000... must be greater than or equal to 1"),
+    ("rcca.digits.repeats", 1 << 99_999, "a number of thousands of digits must be less than"),
+    ("rcca.nan", SPEECH, "rcca.nan: 'nan' cannot be a name: tables would read it as a value"),
+    ("rcca.007", SPEECH, "rcca.007: '007' must be a name: lower-case letters"),
+    ("rcca.true", SPEECH, "rcca.true: 'true' cannot be a name"),
+    ("rcca.run\n", SPEECH, r"rcca.run\n: 'run\n' must be a name"),
+    ("rcca", [], "rcca: [] must consist of keys and values"),
+    ("skip", "mnist", "skip: 'mnist' must be a list"),
+    ("skip", ["minst"], "skip: unknown dataset 'minst'; known are digits, "),
+    ("prepare", ["minst"], "prepare: unknown dataset 'minst'; known are digits, "),
+    ("datasets.mine", MINE, "datasets.mine: there is no file 'a.npy' under "),
+    ("datasets.mine", MINE | {"x": "x" * 5000}, "datasets.mine: there is no file 'xxx"),
+    ("datasets.mine", MINE | {"x": "a\0b"}, r"datasets.mine: there is no file 'a\x00b'"),
+    ("datasets.mine", MINE | {"kind": "xls"}, "kind: 'xls' must be 'npz', 'npy', 'csv', 'mat' or"),
+    ("datasets.mine", MINE | {"y": 3}, "datasets.mine.y: 3 must be text or must consist of keys"),
+    ("datasets.mine", MINE | {"y": {"name": "a"}}, "datasets.mine.y.file: required, but not given"),
+    ("datasets.mine", MINE | {"kind": "xrmb-mat", "split": "s"}, "hold their own split and groups"),
+    ("datasets.mnist", MINE, "datasets.mnist: the workflow has a dataset of this name; choose"),
+    ("checksums", {"a.mat": SHA}, "checksums.a.mat: only for files whose source publishes none: "),
+    ("checksums", {"train-images-idx3-ubyte.gz": SHA}, "only for files whose source publishes"),
+    ("checksums", {"a.mat": "0x12"}, "checksums.a.mat: '0x12' must be the 64 hexadecimal digits"),
+]
+OF_STAGES = [
+    row
+    for file in sorted(Path(__file__).parents[1].glob("stages/*/mistakes.py"))
+    for row in runpy.run_path(str(file))["MISTAKES"]
+]
+
+
+def changed(place, value):
+    """Return config/test.yaml with another value, or none, at a place."""
+    config = deepcopy(BASE)
+    *above, key = place.split(".") if isinstance(place, str) else place
+    parent = config
+    for part in above:
+        parent = parent.setdefault(part, {})
+    if value is ...:
+        del parent[key]
+    else:
+        parent[key] = value
+    return config
+
+
+def mistakes(config):
+    """Return the sentences that settings are refused with."""
+    with pytest.raises(WorkflowError) as caught:
+        check(config)
+    return sentences(caught.value)
+
+
+def sentences(error):
+    """Return the sentences of an error, once sure that they are for readers."""
+    first, *found, last = str(error).splitlines()
+    assert first == "The settings have mistakes:"
+    assert last == "Keys: config/README.md"
+    assert found
+    for sentence in found:
+        assert sentence.startswith("  ")
+        assert ": " in sentence
+    assert not INTERNAL.search(str(error))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    OF_THE_RUN + OF_STAGES,
+    ids=[words for _, _, words in OF_THE_RUN + OF_STAGES],
+)
+def test_mistake_is_named(place, value, words):
+    assert any(words in sentence for sentence in mistakes(changed(place, value)))
+
+
+def test_each_mistake_is_one_sentence_and_all_are_told():
+    config = changed("rcca.digits.reg", -1.0) | {"sed": 1}
+    # digits-wide takes reg over from digits.
+    assert [each.split()[0] for each in mistakes(config)] == ["rcca.digits.reg:", "sed:"]
+
+
+def test_own_dataset_may_be_used_with_what_it_has(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.npz", "b.npz"):
+        (tmp_path / name).touch()
+    entry = {"kind": "npz", "x": "a.npz", "y": "b.npz", "groups": {"file": "a.npz", "array": "g"}}
+    config = changed("datasets.mine", entry)
+    config["rcca"]["digits"] |= {"dataset": "mine", "split": {"scheme": "given"}}
+    (sentence, _) = mistakes(config)
+    assert "rcca.digits.split.scheme: 'mine' has no given_split to split by" in sentence
+    config["datasets"]["mine"] = {"kind": "xrmb-mat", "x": "a.npz", "y": "b.npz"}
+    assert check(config).datasets["mine"].files() == ["a.npz", "b.npz"]
+
+
+def test_seed_may_be_long():
+    assert check(changed("seed", 10**400)).seed == 10**400
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"run: [", "not a file of settings in YAML"),
+        (b"\xff\xfe\xfa", "not a file of settings in YAML"),
+        (b"- a list\n", "not a file of settings: it must consist of keys and values"),
+        (b"run: try\nsed: 1\n", "sed: unknown key; did you mean 'seed'?"),
+    ],
+)
+def test_file_that_is_none_is_refused(tmp_path, content, words):
+    (tmp_path / "mine.yaml").write_bytes(content)
+    with pytest.raises(WorkflowError, match=words.replace("?", r"\?")):
+        read(tmp_path / "mine.yaml")
+
+
+def test_snakemake_ends_with_the_sentence(project):
+    project.file("mine.yaml").write_text("run: typo\nsed: 1\n")
+    code, screen = project.run("-m", "snakemake", "-n", "--configfile", "mine.yaml")
+    assert code == 1
+    assert screen.count("sed: unknown key; did you mean 'seed'?") == 1
+    assert "Traceback" not in screen
+
+
+def foresee(settings):
+    """Ask for all that rules and commands ask of settings."""
+    assert settings.known().keys() >= set(settings.used())
+    for name, stage in settings.stages().items():
+        assert stage.largest_mem_mb() >= 0
+        for dataset in {"digits", *stage.datasets().values()}:
+            assert stage.minutes(dataset, 2) >= 0
+        for exhibit in read_exhibits(name).of(stage):
+            assert exhibit.caption
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_settings_are_valid(name):
+    settings = check(VALID[name])
+    foresee(settings)
+    assert list(settings.stages()) == stage_names()
+
+
+# What YAML makes of what people type: .inf, 1e400 (a text), 2020-01-01, yes, ~, …
+VALUES = [None, True, False, "", "text", "1", "a/../b\n", date(2020, 1, 1), [], [[1]], {}, {"a": 1}]
+VALUES += [{"digits": 1}, "digits", ["digits"], {1: 2}, -1, 0, 1, 2.0, 0.5, 1e-320, 1e308]
+VALUES += [float("inf"), float("nan"), 10**20, 10**400]
+FACTORS = [-1, 10, 10**6, 10**18, 0.5, 1e-6, 1.0]
+
+
+def places(value, place=()):
+    """List the way to every setting, at any depth."""
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    found = []
+    for key, part in items:
+        found.append((*place, key))
+        if isinstance(part, dict | list):
+            found += places(part, (*place, key))
+    return found
+
+
+def at(config, place):
+    for key in place:
+        config = config[key]
+    return config
+
+
+def delete(draw, config, parent, key):
+    del parent[key]
+
+
+def retype(draw, config, parent, key):
+    parent[key] = deepcopy(draw(st.sampled_from(VALUES)))
+
+
+def rescale(draw, config, parent, key):
+    is_number = isinstance(parent[key], int | float)
+    parent[key] = parent[key] * draw(st.sampled_from(FACTORS)) if is_number else 0
+
+
+def mistype(draw, config, parent, key):
+    if isinstance(key, str):
+        position = draw(st.integers(0, len(key) - 1))
+        parent[key[:position] + "x" + key[position + 1 :]] = parent.pop(key)
+
+
+def repeat(draw, config, parent, key):
+    if isinstance(parent, list):
+        parent.append(deepcopy(parent[key]))
+    else:
+        parent[f"{key}-2"] = deepcopy(parent[key])
+
+
+def misplace(draw, config, parent, key):
+    parent[key] = deepcopy(at(config, draw(st.sampled_from(places(config)))))
+
+
+@st.composite
+def mutants(draw):
+    """config/test.yaml with one to three mistakes."""
+    config = deepcopy(BASE)
+    for _ in range(draw(st.integers(1, 3))):
+        if there := places(config):
+            place = draw(st.sampled_from(there))
+            mistake = draw(st.sampled_from([delete, retype, rescale, mistype, repeat, misplace]))
+            mistake(draw, config, at(config, place[:-1]), place[-1])
+    return config
+
+
+@hypothesis.settings(max_examples=int(os.environ.get("RNCA_EXAMPLES", "100")))
+@given(mutants())
+def test_mutants_are_refused_in_sentences_or_can_be_planned(config):
+    try:
+        settings = check(config)
+    except WorkflowError as error:
+        sentences(error)
+    else:
+        foresee(settings)
+
+
+def test_readme_has_the_tables_of_the_models():
+    readme = (CONFIG / "README.md").read_text(encoding="utf-8")
+    assert with_tables(readme) == readme, "run `make settings`"
+
+
+def test_readme_explains_every_key():
+    for name, field in run_model().model_fields.items():
+        assert field.description, name
+    text = with_tables("")
+    for key in ("`datasets.<name>.kind`", "`pca.times.random`, `cca.times.random`"):
+        assert f"| {key} | required | " in text
+    assert "| `rpca` | `{}` | RPCA and RCCA against exact kernel methods" in text
+    assert "|  |" not in text, "a key without a description"

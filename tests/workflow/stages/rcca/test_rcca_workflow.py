@@ -1,0 +1,146 @@
+"""Stage rcca in the workflow: its settings, what it costs, what it leaves, what a kill leaves."""
+
+import time
+
+import numpy as np
+import pandas as pd
+import psutil
+import pytest
+from numpy.testing import assert_allclose
+
+from workflow.lib.resources import PROCESSES_MB, fit_mem_mb, growing
+from workflow.lib.settings import check
+from workflow.stages.rcca.settings import MINUTES_BESIDE, MINUTES_IF_UNKNOWN
+
+ONE = {
+    "dataset": "mnist",
+    "title": "one",
+    "split": {"scheme": "random", "train": 50_000, "tune": 6_000, "test": 10_000},
+    "components": 5,
+    "features": [10, 6000],
+}
+
+
+def checked(others=(), **changes):
+    one = {key: value for key, value in (ONE | changes).items() if value is not None}
+    return check({"run": "try", "rcca": {"one": one, **dict(others)}}).rcca
+
+
+def test_memory_is_that_of_matrices_chunks_row_numbers_and_processes():
+    assert fit_mem_mb(6000) == PROCESSES_MB + 1152 + 787
+    assert checked()["one"].mem_mb() == checked().largest_mem_mb() == fit_mem_mb(6000) + 6
+
+
+def test_amounts_double_with_each_attempt():
+    memory = growing(lambda w: 1000)
+    assert [memory(None, 1, attempt) for attempt in (1, 2, 3)] == [1000, 2000, 4000]
+    minutes = growing(lambda w, threads: 60 // threads)
+    assert minutes(None, 2, 2) == 60
+    assert growing(30)(None, 1, 3) == 120
+
+
+@pytest.mark.parametrize(
+    ("changes", "threads", "minutes"),
+    [
+        ({}, 1, 10),
+        ({}, 2, 5),
+        ({"shards": 3}, 1, 6),
+        ({"reg_grid": [1e-8, 1e-3]}, 1, 17),
+        ({"dataset": "xrmb", "split": {"scheme": "given"}}, 1, 8),
+    ],
+)
+def test_minutes_follow_rows_threads_shards_and_factorisations(changes, threads, minutes):
+    assert checked(**changes)["one"].job_minutes(threads) == MINUTES_BESIDE + minutes
+
+
+def test_unknown_rows_get_generous_time():
+    own = checked(dataset="xrmb", split={"scheme": "given"})["one"]
+    unknown = own.model_copy(update={"dataset": "mine"})
+    assert unknown.job_minutes(2) == unknown.deep_minutes(1) == MINUTES_IF_UNKNOWN
+
+
+def test_costs_of_the_baselines_follow_their_sizes():
+    own = checked(dcca={"hidden": [800, 800]}, kcca={"sizes": [1000, 50_000]})["one"]
+    assert own.kernel_mem_mb() == pytest.approx(8 * 50_000**2 / 1e6, rel=0.2)
+    assert own.deep_mem_mb() < 2000
+    small = checked(kcca={"sizes": [1000, 2000]})["one"]
+    assert small.kernel_minutes(1) <= MINUTES_BESIDE + 1 < own.kernel_minutes(1)
+    assert own.kernel_minutes(1) > own.kernel_minutes(2)
+    assert own.deep_minutes(1) < 60
+
+
+@pytest.mark.parametrize(
+    ("timing", "sizes"), [([100, 2000, 6000], [100, 2000]), ([4000, 6000], [4000])]
+)
+def test_full_svds_are_timed_where_they_take_seconds_but_at_one_size_at_least(timing, sizes):
+    assert checked(timing=timing)["one"].decomposed() == sizes
+
+
+def test_baselines_have_the_rows_of_their_experiment_and_its_name():
+    own = checked(dcca={"hidden": [8], "repeats": 2})["one"]
+    job = own.baseline("dcca", name="one", repeat=1, seed=3)
+    assert (job["draws"], job["repeat"], job["components"]) == ("one", 1, 5)
+    assert job["split"] == ONE["split"]
+    assert job["baseline"]["batch_size"] == 500
+    assert "repeats" not in job["baseline"]
+
+
+def test_race_needs_timed_rcca_beside_deep_cca():
+    deep = {"dcca": {"hidden": [8]}}
+    assert checked(**deep).raced() == []
+    assert checked(**deep, timing=[10]).raced() == ["one"]
+
+
+def test_variant_takes_over_what_it_does_not_change():
+    base = {"reg": 1e-5, "dcca": {"hidden": [8]}, "timing": [10], "published": True}
+    both = checked({"wide": {"variant_of": "one", "title": "wide", "width": 0.5}}, **base)
+    base_job = both["one"].job(name="one", repeat=0, seed=1)
+    variant_job = both["wide"].job(name="wide", repeat=0, seed=1)
+    changed = {key for key in base_job if base_job[key] != variant_job[key]}
+    assert changed == {"name", "width"}
+    assert variant_job["draws"] == "one"
+    assert both["wide"].dcca is None
+    assert not both["wide"].timing
+    assert not both["wide"].published
+    assert both.main_titles() == {"one": "one"}
+
+
+def test_run_leaves_sums_curves_race_and_no_state(finished):
+    results = finished.file("results/test")
+    deep = pd.read_csv(results / "rcca/dcca.csv")
+    curve = pd.read_csv(results / "rcca/curve.csv")
+    kernel = pd.read_csv(results / "rcca/kcca.csv")
+    assert deep["n_train"].tolist() == [1400]
+    assert len(curve) == deep["epochs"].iloc[0] == 2
+    assert kernel["n"].tolist() == [100, 200]
+    race = pd.read_csv(results / "tables/baselines_race.csv")
+    assert set(race["feature_map"]) == {"linear", "fourier"}
+    assert not list((results / "state").rglob("*.*"))
+    assert "deep CCA (32-10-10-3" in (results / "tables/baselines.md").read_text("utf-8")
+
+
+def test_killed_training_goes_on_where_it_was(project):
+    target, curve = (f"results/test/rcca/digits/dcca-0.{what}.csv" for what in ("sums", "curve"))
+    arguments = ("-m", "workflow.launch", target, "--configfile", "config/test.yaml")
+    with project.edited("config/test.yaml", "epochs: 2 }", "epochs: 300, patience: 300 }"):
+        launcher = project.start(*arguments)
+        state = project.file("results/test/state/rcca")
+        while not list(state.glob("digits-dcca-0-*.npz")):
+            assert launcher.poll() is None
+            time.sleep(0.02)
+        for process in [*psutil.Process(launcher.pid).children(recursive=True), launcher]:
+            process.kill()
+        launcher.communicate()
+        assert not project.file(target).exists()
+        (kept,) = state.glob("digits-dcca-0-*.npz")
+        with np.load(kept) as stored:
+            history = stored["history"]
+        assert 0 < len(history) < 300
+
+        code, screen = project.launch(*arguments[1:])
+    assert code == 0, screen
+    epochs = pd.read_csv(project.file(curve))
+    assert len(epochs) == 300
+    # To the last digit of the times too: these epochs were not trained again.
+    assert_allclose(epochs["minutes"][: len(history)] * 60, history[:, 1], rtol=1e-12)
+    assert not kept.exists()

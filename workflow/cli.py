@@ -1,0 +1,214 @@
+"""What people type besides running the workflow: doctor, figure, publish, settings.
+
+Usage: python -m workflow.cli COMMAND [--configfile FILE] …
+"""
+
+import argparse
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import psutil
+import scipy.linalg  # noqa: F401  (threadpoolctl sees only libraries that are loaded)
+from snakemake.exceptions import WorkflowError
+from snakemake.utils import available_cpu_count
+from threadpoolctl import threadpool_info
+
+from workflow.data.catalogue import CATALOGUE, availability
+from workflow.data.errors import DataError
+from workflow.data.fetch import default_cache
+from workflow.lib.exhibits import read_exhibits, stage_names
+from workflow.lib.publish import publish
+from workflow.lib.settings import RunSettings, read
+from workflow.lib.settings_tables import write_tables
+
+GIB = 2**30
+
+
+def main() -> int:
+    """Run a command; return its exit code."""
+    parser = argparse.ArgumentParser(prog="python -m workflow.cli", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name, command, words in (
+        ("doctor", doctor, "say what this machine offers and which datasets are available"),
+        ("figure", figure, "make one table or figure, after saying how much work that is"),
+        ("publish", publish_run, "copy a finished run to results/published"),
+        ("settings", settings_tables, "write the tables of keys in config/README.md"),
+    ):
+        sub = commands.add_parser(name, help=words, description=words)
+        sub.set_defaults(run=command)
+        sub.add_argument("--configfile", type=Path, default=Path("config", "paper.yaml"))
+        if name == "figure":
+            sub.add_argument("name", nargs="?", default="", help="of a table or figure, say rcca")
+    options, others = parser.parse_known_args()
+    if others and options.run is not figure:
+        parser.error(f"unknown arguments: {' '.join(others)}")
+    try:
+        code: int = options.run(options, others)
+    except (WorkflowError, DataError) as error:
+        print(f"{options.configfile}: {error}")
+        return 1
+    return code
+
+
+def doctor(options: argparse.Namespace, _: list[str]) -> int:
+    """Print one line per finding and per dataset."""
+    mirror, mirror_is_fine = check_mirror(os.environ.get("RNCA_MIRROR"))
+    memory = psutil.virtual_memory()
+    findings = {
+        "Python": f"{platform.python_version()} in {sys.prefix}",
+        "Snakemake": version("snakemake"),
+        "Cores": str(available_cpu_count()),
+        "Memory": f"{memory.total / GIB:.1f} GiB, {memory.available / GIB:.1f} GiB of it available",
+        "Disk": f"{shutil.disk_usage('.').free / GIB:.1f} GiB free here",
+        "BLAS": describe_blas(),
+        "RNCA_MIRROR": mirror,
+    }
+    for name, finding in findings.items():
+        print(f"{name:<12} {finding}")
+    settings = read(options.configfile)
+    print(f"{'Fits':<12} {describe_memory(settings, memory.total)}")
+    print(f"\nDatasets of {options.configfile}:")
+    for name in settings.used():
+        print(f"{name:<17} {describe_dataset(name, settings)}")
+    for name in settings.skip:
+        print(f"{name:<17} left out by `skip`")
+    return 0 if mirror_is_fine else 1
+
+
+def figure(options: argparse.Namespace, others: list[str]) -> int:
+    """Say what has to be done for a table or figure, then let the launcher do it."""
+    settings = read(options.configfile)
+    made = {
+        f"results/{settings.run}/{each.file}": stage
+        for stage in stage_names()
+        for each in read_exhibits(stage).of(getattr(settings, stage))
+    }
+    wanted = [file for file in made if Path(file).stem == options.name]
+    if not wanted:
+        print(f"NAME={options.name}: no table or figure of {options.configfile}; there are:")
+        print(*sorted({f"  {Path(file).stem}" for file in made}), sep="\n")
+        return 1
+    print(f"{', '.join(wanted)}: {describe_work(settings, options.configfile, made, wanted)}")
+    sys.stdout.flush()
+    launch = [sys.executable, "-m", "workflow.launch", *wanted]
+    return subprocess.call([*launch, f"--configfile={options.configfile}", *others])
+
+
+def publish_run(options: argparse.Namespace, _: list[str]) -> int:
+    """Publish a finished run."""
+    settings = read(options.configfile)
+    if planned := jobs_left(options.configfile, []):
+        print(
+            f"results/{settings.run} is not finished, so nothing was published. Left to do:\n"
+            f"{planned}\nRun it first: make paper ARGS='--configfile {options.configfile}'"
+        )
+        return 1
+    count = publish(Path("results", settings.run), Path("results", "published"))
+    print(f"{count} files in results/published")
+    return 0
+
+
+def settings_tables(_options: argparse.Namespace, _: list[str]) -> int:
+    """Write the tables of keys from the settings' models."""
+    write_tables(Path("config", "README.md"))
+    return 0
+
+
+def jobs_left(configfile: Path, targets: list[str]) -> str:
+    """Return Snakemake's table of the jobs that are still to do; empty if none."""
+    command = [sys.executable, "-m", "snakemake", *targets, "--configfile", str(configfile)]
+    done = subprocess.run([*command, "--dry-run"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(done.stdout + done.stderr)
+    table = done.stdout.rpartition("Job stats:\n")[2].partition("\n\n")[0]
+    # What could not be fetched is tried again by every run; that alone leaves nothing undone.
+    rules = {line.split()[0] for line in table.splitlines()[2:] if line.strip()}
+    return table if rules - {"fetch", "total"} else ""
+
+
+def describe_work(
+    settings: RunSettings, configfile: Path, made: dict[str, str], wanted: list[str]
+) -> str:
+    """Say which jobs are left, how long their stage takes here, and the room its data take."""
+    left = jobs_left(configfile, wanted)
+    if not left:
+        return "up to date"
+    stage = settings.stages()[made[wanted[0]]]
+    datasets = sorted(set(stage.datasets().values()) - set(settings.skip))
+    minutes = sum(stage.minutes(name, available_cpu_count()) for name in datasets)
+    lines = [f"{name}: {describe_dataset(name, settings)}" for name in datasets]
+    jobs = left.strip().splitlines()[-1].split()[-1]
+    name = made[wanted[0]]
+    return "\n  ".join(
+        [f"{jobs} jobs; all of stage {name} takes at least {max(1, round(minutes))} min", *lines]
+    )
+
+
+def describe_memory(settings: RunSettings, total: int) -> str:
+    """Compare the memory that the fits of a run take at most with what there is."""
+    each = max(stage.largest_mem_mb() for stage in settings.stages().values())
+    if not each:
+        return "none in these settings"
+    at_once = max(1, available_cpu_count() // settings.threads)
+    need, there = at_once * each * 1e6, f"the {total / GIB:.1f} GiB there are"
+    fits = f"{need / GIB:.1f} GiB of memory at most ({at_once} at once)"
+    if each * 1e6 > total:
+        return f"{fits}, but one takes more than {there}: lower `features`"
+    return f"{fits}, more than {there}: fewer at once" if need > total else f"{fits}, of {there}"
+
+
+def describe_dataset(name: str, settings: RunSettings) -> str:
+    """Say where a dataset would come from, the room it takes, and how long its fits take."""
+    if name in settings.datasets:
+        found, room = "your own", "as large as your files"
+    else:
+        entry = CATALOGUE[name]
+        found = availability(entry, default_cache(), settings.checksums)
+        room = f"{entry.prepared_mb} MB prepared"
+        if entry.source is not None:
+            size = entry.source.size
+            room = f"{f'{size / 1e6:.0f} MB' if size else 'unknown size'} fetched, {room}"
+        if Path("data", "prepared", name).is_dir():
+            found = "prepared already"
+    return f"{found}; {room}; {describe_time(name, settings)}"
+
+
+def describe_time(name: str, settings: RunSettings) -> str:
+    """Estimate the minutes of all jobs on a dataset."""
+    stages = settings.stages().items()
+    users = {key: stage for key, stage in stages if name in stage.datasets().values()}
+    if not users:
+        return "no experiment uses it yet"
+    minutes = sum(stage.minutes(name, available_cpu_count()) for stage in users.values())
+    time = f"at least {minutes:.0f} min here" if minutes >= 1 else "a minute"
+    return f"for {', '.join(users)}, {time}"
+
+
+def describe_blas() -> str:
+    """Name the BLAS of numpy and of scipy, which may be two, and their threads."""
+    found = [library for library in threadpool_info() if library["user_api"] == "blas"]
+    if not found:  # Accelerate on macOS has no threads that can be set
+        return "none whose threads threadpoolctl can set"
+    return ", ".join(
+        f"{library['internal_api']} {library['version']}, {library['num_threads']} threads"
+        for library in found
+    )
+
+
+def check_mirror(mirror: str | None) -> tuple[str, bool]:
+    """Describe the local mirror of the datasets, and say whether it can be used."""
+    if not mirror:
+        return "not set: datasets are downloaded when a run needs them", True
+    if not (Path(mirror).is_dir() and os.access(mirror, os.R_OK | os.X_OK)):
+        return f"{mirror} is not a readable directory: correct or unset it", False
+    held = sorted(entry.name for entry in Path(mirror).iterdir() if entry.is_dir())
+    return f"{mirror}, holding {', '.join(held) or 'no dataset'}", True
+
+
+if __name__ == "__main__":
+    sys.exit(main())

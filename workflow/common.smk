@@ -1,0 +1,112 @@
+# What all rules share: the checked settings, paths, requests, and which datasets are available.
+# In .smk files write `from workflow.… import name`: `workflow` alone is Snakemake's own object here.
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+
+# Snakemake hands its search path on to the jobs, also to those in conda environments.
+for own in (".", "src"):
+    sys.path.insert(0, str(Path(workflow.basedir, own).resolve()))
+
+# Snakemake writes this path into shell commands without quotes.
+sys.executable = shlex.quote(sys.executable)
+
+from workflow.data.catalogue import CATALOGUE
+from workflow.lib.exhibits import read_exhibits, stage_names
+from workflow.lib.requests import Request
+from workflow.lib.resources import growing
+from workflow.lib.settings import check
+
+settings = check(config)
+RESULTS = f"results/{settings.run}"
+PREPARED = "data/prepared"
+FETCHED = "data/fetched"
+# By stage, a function from the name of a gathered CSV to its parts, by experiment.
+PARTS = {}
+
+# For the command that runs a failed job alone; jobs inherit it.
+if workflow.config_settings.configfiles:
+    configfiles = map(os.path.relpath, workflow.config_settings.configfiles)
+    os.environ.setdefault("RNCA_CONFIGFILES", shlex.join(configfiles))
+
+
+def asks(script, job_settings, directory=f"{RESULTS}/requests"):
+    """Make the request of a rule: `.file` is an input of its jobs, `.asked` a parameter."""
+    return Request(script, job_settings, directory, lambda: workflow.dryrun)
+
+
+def log_of(name):
+    return f"{RESULTS}/logs/{name}.log"
+
+
+def benchmark_of(name):
+    return f"{RESULTS}/benchmarks/{name}.tsv"
+
+
+def prepared(stage):
+    """Make an input function that gives the prepared dataset of a job's experiment."""
+    return lambda w: f"{PREPARED}/{stage[w.experiment].dataset}"
+
+
+def record(dataset):
+    """Return the file that says whether a dataset could be fetched."""
+    return f"{FETCHED}/{dataset}.json"
+
+
+def is_fetched(dataset):
+    """Tell whether a dataset comes from elsewhere: neither embedded nor the user's own."""
+    return dataset in CATALOGUE and CATALOGUE[dataset].source is not None
+
+
+def is_unavailable(dataset):
+    """Tell whether a dataset is missing; Snakemake asks again once it has tried to fetch it.
+
+    A dry run plans for what there will be if every dataset can be fetched.
+    """
+    if dataset in settings.skip:
+        return True
+    if not is_fetched(dataset) or workflow.dryrun:
+        return False
+    fetched = checkpoints.fetch.get(dataset=dataset).output[0]
+    return json.loads(Path(fetched).read_text(encoding="utf-8"))["not_run"] is not None
+
+
+def failed_fetches(datasets):
+    """List the records that say why datasets could not be fetched."""
+    wanted = [name for name in dict.fromkeys(datasets) if name not in settings.skip]
+    return [record(name) for name in wanted if is_unavailable(name)]
+
+
+def gathered(stage, *names):
+    """List gathered CSVs of a stage; none if the run omits the stage."""
+    there = bool(getattr(settings, stage))
+    return [f"{RESULTS}/{stage}/{name}.csv" for name in names] if there else []
+
+
+def shown(stage):
+    """List the tables and figures that this run makes of a stage."""
+    found = read_exhibits(stage).of(getattr(settings, stage))
+    return [f"{RESULTS}/{each.file}" for each in found]
+
+
+def exhibits(stage):
+    """List the exhibits of a stage as outputs, for `snakemake --report` too."""
+    files = []
+    for each in read_exhibits(stage).of(getattr(settings, stage)):
+        told = {"category": read_exhibits(stage).title, "labels": {"exhibit": each.label}}
+        path = f"{RESULTS}/{each.file}"
+        files += [report(path, caption=caption_file(each), **told)]
+        if path.endswith(".svg"):
+            files += [path.removesuffix(".svg") + ".png"]
+    return files
+
+
+def caption_file(exhibit):
+    """Return a file with the caption, which is how `snakemake --report` wants it."""
+    file = Path(".snakemake", "rnca-captions", f"{Path(exhibit.file).name}.rst").resolve()
+    if not file.is_file() or file.read_text(encoding="utf-8") != exhibit.caption:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(exhibit.caption, encoding="utf-8")
+    return str(file)

@@ -1,0 +1,128 @@
+# Datasets: each, embedded, fetched or the user's own, in one memory-mappable form.
+from math import ceil
+
+from workflow.data.checksums import file_sha256
+
+# Datasets are shared by all runs, and so are the requests for them.
+REQUESTS = "data/requests"
+
+
+def last_failure(dataset):
+    """Return when fetching a dataset last failed: asked for again, what failed is fetched again."""
+    note = Path(f"{FETCHED}/{dataset}.failure.txt")
+    return note.read_text(encoding="utf-8").partition("\n")[0] if note.is_file() else "never"
+
+
+# Read once, before any job runs.
+LAST_FAILURES = {name: last_failure(name) for name in CATALOGUE}
+
+
+def own_files(w):
+    return settings.datasets[w.dataset].files() if w.dataset in settings.datasets else []
+
+
+def checksums(dataset):
+    """Return the user's checksums for the files of a dataset."""
+    files = CATALOGUE[dataset].source.files if is_fetched(dataset) else []
+    return {file: sha for file, sha in settings.checksums.items() if file in files}
+
+
+def prepare_settings(w):
+    own = settings.datasets.get(w.dataset)
+    return {
+        "entry": own and own.model_dump(mode="json", exclude_none=True),
+        "own": {file: file_sha256(Path(file)) for file in own_files(w)},
+        "checksums": checksums(w.dataset),
+    }
+
+
+def size_mb(w):
+    """Return the size of a dataset, in millions of bytes: prepared, or as the user's files."""
+    if w.dataset in CATALOGUE:
+        return CATALOGUE[w.dataset].prepared_mb
+    return ceil(sum(Path(file).stat().st_size for file in own_files(w)) / 1e6)
+
+
+fetch_request = asks(
+    "data/fetch.py",
+    lambda w: {
+        "checksums": checksums(w.dataset),
+        "last_failure": LAST_FAILURES[w.dataset],
+        "note": f"{FETCHED}/{w.dataset}.failure.txt",
+    },
+    REQUESTS,
+)
+prepare_request = asks("data/catalogue.py", prepare_settings, REQUESTS)
+table_request = asks("data/table.py", {"skipped": settings.skip})
+
+
+# If a dataset cannot be fetched, the reason is recorded and the rest of the run goes on.
+checkpoint fetch:
+    input:
+        request=fetch_request.file,
+    output:
+        f"{FETCHED}/{{dataset}}.json",
+    log:
+        log_of("fetch/{dataset}"),
+    benchmark:
+        benchmark_of("fetch/{dataset}")
+    localrule: True
+    conda:
+        "../envs/rnca.yaml"
+    params:
+        request=fetch_request.asked,
+    script:
+        "fetch.py"
+
+
+rule prepare:
+    input:
+        request=prepare_request.file,
+        record=lambda w: ancient([record(w.dataset)] if is_fetched(w.dataset) else []),
+        own=own_files,
+    output:
+        directory(f"{PREPARED}/{{dataset}}"),
+    log:
+        log_of("prepare/{dataset}"),
+    benchmark:
+        benchmark_of("prepare/{dataset}")
+    conda:
+        "../envs/rnca.yaml"
+    resources:
+        # As read, as parsed, and once more where a type is converted.
+        mem_mb=growing(lambda w: 700 + 3 * size_mb(w)),
+        runtime=growing(lambda w: 10 + size_mb(w) // 100),
+    params:
+        request=prepare_request.asked,
+    script:
+        "catalogue.py"
+
+
+rule data_table:
+    input:
+        request=table_request.file,
+        records=[record(name) for name in settings.used() if is_fetched(name)],
+        prepared=lambda w: [
+            f"{PREPARED}/{name}" for name in settings.used() if not is_unavailable(name)
+        ],
+    output:
+        f"{RESULTS}/tables/data.md",
+    log:
+        log_of("data_table"),
+    benchmark:
+        benchmark_of("data_table")
+    group:
+        "report"
+    conda:
+        "../envs/rnca.yaml"
+    params:
+        request=table_request.asked,
+    script:
+        "table.py"
+
+
+# For `snakemake data`: every dataset the settings ask for, and nothing else.
+rule data:
+    input:
+        rules.data_table.input.records,
+        rules.data_table.output,

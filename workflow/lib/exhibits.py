@@ -1,0 +1,76 @@
+"""The tables and figures of each stage: names, captions and order, from its ``exhibits.yaml``.
+
+::
+
+    title: Learning with privileged information
+    order: 40                 # of the stage, in the report
+    outcomes: accuracy        # the gathered CSV that says which experiments were not run
+    exhibits:                 # in the order of the report
+      - file: tables/lupi.md
+        label: accuracies     # what `snakemake --report` calls it
+        caption: One or two sentences.
+        when: timed           # optional: made only if this holds of the stage's settings
+        screen: true          # optional: also shown in the terminal at the end of a run
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from workflow.lib.models import Stage
+
+STAGES = Path(__file__).parents[1] / "stages"
+
+
+class Exhibit(NamedTuple):
+    """A table (.md) or a figure (.svg) of a run; ``file`` is relative to the run's directory."""
+
+    file: str
+    label: str
+    caption: str
+    when: str | None = None
+    screen: bool = False
+
+
+class Exhibits(NamedTuple):
+    """What a stage shows."""
+
+    title: str
+    order: int
+    exhibits: list[Exhibit]
+    outcomes: str | None = None
+
+    def of(self, settings: Stage) -> list[Exhibit]:
+        """List the exhibits that a run with these settings makes; none if it omits the stage."""
+        if not settings:
+            return []
+        return [
+            each
+            for each in self.exhibits
+            if each.when is None or _is_true(getattr(settings, each.when))
+        ]
+
+
+def _is_true(condition: Any) -> bool:
+    return bool(condition() if callable(condition) else condition)
+
+
+def exhibits_file(stage: str) -> str:
+    """Return the path of a stage's ``exhibits.yaml``."""
+    return str(STAGES / stage / "exhibits.yaml")
+
+
+@cache
+def read_exhibits(stage: str) -> Exhibits:
+    """Read ``exhibits.yaml`` of a stage."""
+    found: dict[str, Any] = yaml.safe_load(Path(exhibits_file(stage)).read_text(encoding="utf-8"))
+    return Exhibits(**found | {"exhibits": [Exhibit(**each) for each in found["exhibits"]]})
+
+
+@cache
+def stage_names() -> list[str]:
+    """List the stages, one for each folder with an ``exhibits.yaml``, in the report's order."""
+    found = [file.parent.name for file in STAGES.glob("*/exhibits.yaml")]
+    return sorted(found, key=lambda stage: read_exhibits(stage).order)

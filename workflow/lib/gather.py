@@ -1,0 +1,47 @@
+"""Put the CSVs of all experiments of a stage together, or the reason why one was not run."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from workflow.lib.job import job
+from workflow.lib.outcomes import labelled, not_run
+from workflow.lib.provenance import read_csv, write_csv
+
+
+def gather(
+    parts: Iterable[str], datasets: Mapping[str, str], reasons: Mapping[str, str]
+) -> pd.DataFrame:
+    """Read the parts into one frame, experiments in the order of the settings.
+
+    Parameters
+    ----------
+    parts : iterable of path
+        ``…/<experiment>/<part>.csv``.
+    datasets : mapping of experiment to dataset
+    reasons : mapping of dataset to the reason why it is unavailable
+    """
+    found: dict[str, list[pd.DataFrame]] = {}
+    for part in parts:
+        found.setdefault(Path(part).parent.name, []).append(read_csv(part))
+    frames = []
+    for experiment, dataset in datasets.items():
+        labels = {"experiment": experiment, "dataset": dataset}
+        if experiment in found:
+            frames.append(labelled(pd.concat(found[experiment], ignore_index=True), labels))
+        elif dataset in reasons:
+            frames.append(not_run(reasons[dataset], labels))
+    # As objects, so that whole numbers stay whole beside experiments that have none.
+    objects = [frame.astype(object) for frame in frames if len(frame.columns)]
+    return pd.concat(objects, ignore_index=True)
+
+
+if __name__ == "__main__":
+    with job(snakemake) as asked:
+        given = snakemake.input
+        reasons = dict.fromkeys(asked.skipped, "left out by `skip` in the settings")
+        for record in map(Path, given.get("unavailable", [])):
+            reasons[record.stem] = json.loads(record.read_text(encoding="utf-8"))["not_run"]
+        write_csv(snakemake.output[0], gather(given.parts, asked.datasets, reasons))

@@ -1,0 +1,94 @@
+"""Copy what a finished run shows to ``results/published``, with one record for all of it."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from workflow.data.errors import DataError
+from workflow.lib.provenance import (
+    checked,
+    environment,
+    is_rendering,
+    read_record,
+    write_text,
+)
+
+# One CSV per stage and kind, tables, and the report; pictures in CSVs are other people's data.
+PUBLISHED = ("*/*.csv", "tables/*.md", "tables/*.tex", "report.html")
+FIGURES = ("rcca", "lupi_methods", "bounds", "autoencoder")
+# In the README: a table of results/published between two comments, the first of which names it.
+_SHOWN = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
+
+
+def publish(run: Path, published: Path, readme: Path = Path("README.md")) -> int:
+    """Replace what is published by what a run has made; return the number of files.
+
+    Raises
+    ------
+    DataError
+        If the fits of the run do not come from one commit without changes, nor its tables and
+        figures from one, or if a file is not what its job wrote.
+    """
+    files = sorted(
+        [
+            *(file for pattern in PUBLISHED for file in run.glob(pattern)),
+            *(run / "figures" / f"{name}.png" for name in FIGURES),
+        ]
+    )
+    files = [file for file in files if "pictures" not in file.name and file.is_file()]
+    jobs = {record.relative_to(run).as_posix(): record for record in run.rglob("*.json")}
+    records = {
+        name.removesuffix(".json"): read_record(file.with_suffix(""))
+        for name, file in jobs.items()
+        if not name.startswith("requests/")
+    }
+    merged = {
+        "fits": _commit({name: each for name, each in records.items() if not is_rendering(each)}),
+        "rendering": _commit({name: each for name, each in records.items() if is_rendering(each)}),
+        "published_by": environment()["commit"],
+        "files": {},
+        "jobs": records,
+    }
+    contents = {file.relative_to(run).as_posix(): checked(file) for file in files}
+    merged["files"] = {name: records[name]["sha256"] for name in contents}
+    kept = published / "bench"
+    for old in published.iterdir() if published.is_dir() else ():
+        if old != kept:
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+    for name, content in contents.items():
+        (published / name).parent.mkdir(parents=True, exist_ok=True)
+        (published / name).write_bytes(content)
+    write_text(published / "record.json", json.dumps(merged, indent=1, sort_keys=True) + "\n")
+    if readme.is_file():
+        write_text(readme, with_tables(readme.read_text(encoding="utf-8"), published))
+    return len(contents) + 1
+
+
+def with_tables(text: str, published: Path) -> str:
+    """Put the published tables into a text, where it names them."""
+
+    def table(match: re.Match[str]) -> str:
+        file = published / match[2]
+        if not file.is_file():
+            return match[0]
+        return f"{match[1]}{file.read_text(encoding='utf-8').strip()}\n{match[3]}"
+
+    return _SHOWN.sub(table, text)
+
+
+def _commit(records: dict[str, dict[str, Any]]) -> str:
+    """Return the one clean commit that all records come from."""
+    found: dict[str, str] = {}
+    for name, each in records.items():
+        found.setdefault(str(each["environment"]["commit"]), name)
+    if len(found) != 1 or any(commit.endswith("+changes") for commit in found):
+        listed = "\n".join(f"  {commit}: {name}, for one" for commit, name in found.items())
+        raise DataError(
+            f"only results of one commit, without changes, are published; these are of\n{listed}\n"
+            "Commit, and run again from that commit."
+        )
+    if "None" in found:
+        raise DataError("the commit of the results is unknown: run in a git clone of the project.")
+    return next(iter(found))

@@ -1,0 +1,23 @@
+"""What the screen shows at the end of a run."""
+
+from workflow.data.audit import leak_lines
+from workflow.lib.job import job
+from workflow.lib.outcomes import read_outcomes
+from workflow.lib.provenance import checked, write_text
+
+if __name__ == "__main__":
+    with job(snakemake) as asked:
+        given = snakemake.input
+        lines = [checked(table).decode() for table in given.get("tables", [])]
+        lines.append(f"The paper: {checked(given.claims).decode().splitlines()[0]}")
+        not_run = [
+            f"  {asked.titles.get(name, name)}: {reason}"
+            for file in given.get("outcomes", [])
+            for name, reason in read_outcomes(file, [])[1].items()
+        ]
+        lines += ["Not run:", *not_run] if not_run else ["All that these settings ask for was run."]
+        if leaks := given.get("leaks"):
+            found, _ = read_outcomes(leaks, [])
+            telling = leak_lines(found, asked.titles)
+            lines += ["Leaks:", *(f"  {line}" for line in telling)] if telling else []
+        write_text(snakemake.output[0], "\n".join(lines) + "\n")

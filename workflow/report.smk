@@ -1,0 +1,161 @@
+# What takes all stages: gathered CSVs, the claims ledger, the report, a summary for the screen.
+from workflow.data.catalogue import standing_in
+
+EXHIBITS = {stage: read_exhibits(stage).of(getattr(settings, stage)) for stage in stage_names()}
+SHOWN = [f"{RESULTS}/{each.file}" for found in EXHIBITS.values() for each in found]
+STAND_INS = standing_in(settings.used())
+
+
+def experiments(w):
+    """Return the dataset of each experiment that has parts of a gathered CSV."""
+    datasets = getattr(settings, w.stage).datasets()
+    return {name: datasets.get(name, "") for name in PARTS[w.stage](w.what)}
+
+
+def available_parts(w):
+    datasets = experiments(w)
+    parts = PARTS[w.stage](w.what)
+    return [
+        file
+        for name, files in parts.items()
+        if not is_unavailable(datasets[name])
+        for file in files
+    ]
+
+
+gather_request = asks(
+    "lib/gather.py", lambda w: {"datasets": experiments(w), "skipped": settings.skip}
+)
+claims_request = asks("lib/claims_table.py", {"stand_ins": STAND_INS})
+page_request = asks(
+    "lib/page.py",
+    {
+        "run": settings.run,
+        "config": config,
+        "stand_ins": STAND_INS,
+        "sections": [
+            {
+                "name": stage,
+                "title": read_exhibits(stage).title,
+                "exhibits": [{"file": each.file, "caption": each.caption} for each in found],
+            }
+            for stage, found in EXHIBITS.items()
+            if found
+        ],
+    },
+)
+summary_request = asks(
+    "lib/summary.py",
+    {
+        "titles": {
+            name: title
+            for stage in stage_names()
+            for name, title in getattr(getattr(settings, stage), "titles", dict)().items()
+        }
+    },
+)
+
+
+# The CSVs of all experiments of a stage in one, or the reason why one was not run.
+rule gather:
+    input:
+        request=gather_request.file,
+        parts=available_parts,
+        unavailable=lambda w: failed_fetches(experiments(w).values()),
+    output:
+        f"{RESULTS}/{{stage}}/{{what}}.csv",
+    log:
+        log_of("gather/{stage}/{what}"),
+    benchmark:
+        benchmark_of("gather/{stage}/{what}")
+    wildcard_constraints:
+        stage="|".join(PARTS),
+        what="[a-z_]+",
+    group:
+        "report"
+    conda:
+        "envs/rnca.yaml"
+    params:
+        request=gather_request.asked,
+    script:
+        "lib/gather.py"
+
+
+rule claims:
+    input:
+        SHOWN,
+        request=claims_request.file,
+        claims="resources/paper/claims.yaml",
+    output:
+        markdown=f"{RESULTS}/tables/claims.md",
+        csv=f"{RESULTS}/tables/claims.csv",
+    log:
+        log_of("claims"),
+    benchmark:
+        benchmark_of("claims")
+    group:
+        "report"
+    conda:
+        "envs/rnca.yaml"
+    params:
+        request=claims_request.asked,
+    script:
+        "lib/claims_table.py"
+
+
+rule page:
+    input:
+        SHOWN,
+        request=page_request.file,
+        claims="resources/paper/claims.yaml",
+        ledger=rules.claims.output.csv,
+        data=rules.data_table.output[0],
+        theory="docs/theory.md",
+        template="workflow/lib/page.html.jinja",
+    output:
+        f"{RESULTS}/report.html",
+    log:
+        log_of("page"),
+    benchmark:
+        benchmark_of("page")
+    group:
+        "report"
+    conda:
+        "envs/rnca.yaml"
+    params:
+        request=page_request.asked,
+    script:
+        "lib/page.py"
+
+
+rule summary:
+    input:
+        request=summary_request.file,
+        tables=[
+            f"{RESULTS}/{each.file}"
+            for found in EXHIBITS.values()
+            for each in found
+            if each.screen
+        ],
+        outcomes=[
+            file
+            for stage in stage_names()
+            if read_exhibits(stage).outcomes
+            for file in gathered(stage, *read_exhibits(stage).outcomes)
+        ],
+        leaks=gathered("rcca", "leaks") if "rcca" in PARTS else [],
+        claims=rules.claims.output.markdown,
+    output:
+        f"{RESULTS}/summary.txt",
+    log:
+        log_of("summary"),
+    benchmark:
+        benchmark_of("summary")
+    group:
+        "report"
+    conda:
+        "envs/rnca.yaml"
+    params:
+        request=summary_request.asked,
+    script:
+        "lib/summary.py"

@@ -1,0 +1,87 @@
+# Stage autoencoder: reconstruction of unseen pictures, beside linear PCA (Section 5.4).
+# A part is a repeat, a sweep, or all of an experiment.
+autoencoder = settings.autoencoder
+
+
+def autoencoder_part(w):
+    """Return the settings of a job: some repeats and sweeps of an experiment."""
+    own = autoencoder[w.experiment]
+    return own.job(name=w.experiment, seed=settings.seed, **own.parts()[w.part])
+
+
+def autoencoder_chosen(w):
+    """List, for a sweep apart, the errors of repeat 0, where widths were chosen."""
+    errors = f"{RESULTS}/autoencoder/{w.experiment}/repeat-0.errors.csv"
+    return [errors] if w.part.startswith("sweep-") else []
+
+
+def autoencoder_parts(what):
+    """List the CSVs of all parts; of pictures, those of the part that has repeat 0."""
+    found = {}
+    for name, own in autoencoder.items():
+        parts = list(own.parts())[: 1 if what == "pictures" else None]
+        found[name] = [f"{RESULTS}/autoencoder/{name}/{part}.{what}.csv" for part in parts]
+    return found
+
+
+PARTS["autoencoder"] = autoencoder_parts
+autoencoder_fit = asks("stages/autoencoder/fit.py", autoencoder_part)
+autoencoder_report = asks(
+    "stages/autoencoder/report.py",
+    {"published": autoencoder.published(), "titles": autoencoder.titles()},
+)
+
+
+rule autoencoder_fit:
+    input:
+        request=autoencoder_fit.file,
+        data=prepared(autoencoder),
+        chosen=autoencoder_chosen,
+    output:
+        errors=f"{RESULTS}/autoencoder/{{experiment}}/{{part}}.errors.csv",
+        pictures=f"{RESULTS}/autoencoder/{{experiment}}/{{part}}.pictures.csv",
+    log:
+        log_of("autoencoder/{experiment}/{part}"),
+    benchmark:
+        benchmark_of("autoencoder/{experiment}/{part}")
+    wildcard_constraints:
+        part="all|repeat-[0-9]+|sweep-[dm]",
+    conda:
+        "../../envs/rnca.yaml"
+    threads: settings.threads
+    resources:
+        mem_mb=growing(lambda w: autoencoder[w.experiment].mem_mb()),
+        runtime=growing(lambda w, threads: autoencoder[w.experiment].part_minutes(w.part, threads)),
+    params:
+        request=autoencoder_fit.asked,
+    script:
+        "fit.py"
+
+
+rule autoencoder_report:
+    input:
+        request=autoencoder_report.file,
+        errors=gathered("autoencoder", "errors"),
+        pictures=gathered("autoencoder", "pictures"),
+        published="resources/paper/autoencoder.csv",
+    output:
+        exhibits("autoencoder"),
+        f"{RESULTS}/tables/autoencoder.csv",
+    log:
+        log_of("autoencoder_report"),
+    benchmark:
+        benchmark_of("autoencoder_report")
+    group:
+        "report"
+    conda:
+        "../../envs/rnca.yaml"
+    params:
+        request=autoencoder_report.asked,
+    script:
+        "report.py"
+
+
+# For `snakemake autoencoder`: this stage alone.
+rule autoencoder:
+    input:
+        shown("autoencoder"),

@@ -1,0 +1,169 @@
+"""Settings of stage bounds, and what its jobs cost."""
+
+from math import ceil
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from workflow.lib.models import (
+    Count,
+    Distinct,
+    Name,
+    Positive,
+    Repeats,
+    Settings,
+    Stage,
+    Title,
+)
+from workflow.lib.resources import PROCESSES_MB
+
+# The theorems contain log n, which must be above 0.
+Rows = Annotated[int, Field(ge=2, le=10**9)]
+# What a figure can tell apart.
+AtMostFour = Field(max_length=4)
+# Kernels of n rows, their factors, copies of leading blocks and temporary matrices.
+MATRICES_AT_A_TIME = 6
+# A low estimate for the factorisations of a draw on one core.
+CAUTIOUS_OPERATIONS_PER_SECOND = 5e9
+MINUTES_BESIDE = 15
+
+
+class Fixed(Settings):
+    """The point around which a sweep varies."""
+
+    n: Rows = Field(description="number of rows, at least 2")
+    m: Count = Field(description="number of random features")
+    gamma: Positive = Field(description="regulariser γ, above 0")
+
+
+class Sweep(Settings):
+    """One protocol of the simulation: n, m and γ vary one at a time around a fixed point."""
+
+    title: Title = Field(description="what tables and figures call it", exclude=True)
+    published: bool = Field(
+        False,
+        description="whether the points are the paper's: its values then stand beside",
+        exclude=True,
+    )
+    width: Literal["median", "squared", "doubled"] | Positive = Field(
+        "median",
+        description="kernel width from s = 1/median of squared distances: `median` is s, "
+        "`squared` s², `doubled` 2s² (weights drawn with deviation 2s instead of √(2s)); "
+        "or a number above 0",
+    )
+    columns: Count = Field(10, description="columns of X and of Y, which have normal entries")
+    n: Distinct[Rows] = Field(description="numbers of rows, at least 2")
+    m: Distinct[Count] = Field(description="numbers of random features")
+    gamma: Distinct[Positive] = Field(description="regularisers γ, above 0")
+    fixed: Fixed = Field(
+        Fixed(n=1000, m=1000, gamma=1e-3), description="n, m and γ while they do not vary"
+    )
+    repeats: Repeats = Field(
+        100,
+        description="how often data and features are redrawn; more repeats extend fewer",
+        exclude=True,
+    )
+    block: Repeats = Field(
+        5,
+        description="repeats in one job; a stopped run keeps the jobs that are done",
+        exclude=True,
+    )
+
+    def blocks(self) -> list[list[int]]:
+        """Return the first repeat of each block and the one after its last.
+
+        Only a last block that is not whole depends on how many repeats there are.
+        """
+        starts = range(0, self.repeats, self.block)
+        return [[start, min(start + self.block, self.repeats)] for start in starts]
+
+    def mem_mb(self) -> int:
+        """Return the memory of a draw, in millions of bytes."""
+        n, m = max(*self.n, self.fixed.n), max(*self.m, self.fixed.m)
+        matrices = MATRICES_AT_A_TIME * n**2
+        features = 2 * 2 * max(n * self.fixed.m, self.fixed.n * m)
+        return PROCESSES_MB + ceil(8 * (matrices + features) / 1e6)
+
+    def job_minutes(self) -> int:
+        """Return the minutes that a block of draws may take: large factorisations dominate."""
+        operations = self.block * 2 / 3 * float(max(*self.n, self.fixed.n)) ** 3
+        return MINUTES_BESIDE + ceil(operations / CAUTIOUS_OPERATIONS_PER_SECOND / 60)
+
+
+class Correlations(Settings):
+    """Regularised canonical correlations by kernels and by features."""
+
+    columns: Count = Field(10, description="columns of X and of Y")
+    n: Rows = Field(description="number of rows; full decompositions, so a few hundred")
+    m: Distinct[Count] = Field(description="numbers of random features")
+    gamma: Annotated[Distinct[Positive], AtMostFour] = Field(
+        description="regularisers γ, above 0, at most four"
+    )
+    repeats: Repeats = Field(3, description="how often data and features are redrawn")
+
+
+class Theorem4(Settings):
+    """The counterexample to Theorem 4, and what holds in its place."""
+
+    columns: Count = Field(10, description="columns of X and of Y")
+    widths: Annotated[list[Positive], Field(min_length=2, max_length=2)] = Field(
+        [10.0, 0.001], description="kernel widths s of x and of y, above 0"
+    )
+    n: Annotated[Distinct[Rows], AtMostFour] = Field(
+        description="numbers of rows, at least 2, at most four numbers"
+    )
+    ratios: Distinct[Positive] = Field(description="numbers of features over rows, m/n, above 0")
+    gamma: Distinct[Positive] = Field(description="regularisers γ, above 0")
+    repeats: Repeats = Field(3, description="how often data and features are redrawn")
+    correlations: Correlations = Field(
+        description="regularised canonical correlations by kernels and by features"
+    )
+
+    def mem_mb(self) -> int:
+        """Return the memory of the job, in millions of bytes.
+
+        For each γ and kind of features, of which there are two, both views' factors are kept.
+        """
+        n, other = max(self.n), self.correlations
+        factors = 2 * 2 * len(self.gamma)
+        draws = [
+            (MATRICES_AT_A_TIME + factors) * n**2 + 2 * 2 * n * ceil(max(self.ratios) * n),
+            MATRICES_AT_A_TIME * other.n**2 + 2 * 2 * other.n * max(other.m),
+        ]
+        return PROCESSES_MB + ceil(8 * max(draws) / 1e6)
+
+
+class Bounds(Settings, Stage):
+    """Theorems 3 and 4 by simulation; the stage draws its data.
+
+    In a sweep, the first n rows and the first m features of a draw serve every smaller n and m.
+    """
+
+    sweeps: dict[Name, Sweep] = Field(
+        {},
+        description="protocols of the simulation, by name; "
+        "the first is drawn in full, at most four others as lines",
+    )
+    theorem4: Theorem4 | None = Field(
+        None, description="the counterexample to Theorem 4, and what holds in its place"
+    )
+
+    def __bool__(self) -> bool:
+        return bool(self.sweeps) or self.theorem4 is not None
+
+    def titles(self) -> dict[str, str]:
+        """Return what tables and figures call each sweep."""
+        return {name: sweep.title for name, sweep in self.sweeps.items()}
+
+    def published(self) -> list[str]:
+        """List the sweeps over the paper's points."""
+        return [name for name, sweep in self.sweeps.items() if sweep.published]
+
+    def largest_mem_mb(self) -> int:
+        """Return the memory of the largest job."""
+        jobs: list[Sweep | Theorem4] = [*self.sweeps.values()]
+        jobs += [self.theorem4] if self.theorem4 else []
+        return max((each.mem_mb() for each in jobs), default=0)
+
+
+SETTINGS = Bounds

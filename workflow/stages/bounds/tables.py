@@ -1,0 +1,397 @@
+"""Stage bounds in tables: simulated norms, the counterexample, and what holds in its place."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import stats
+
+from rnca._core.files import replacing
+from workflow.lib.tables import markdown_table, number
+from workflow.stages.bounds.norms import (
+    cca_bound,
+    correlation_bound,
+    kernel_bound,
+    limiting_cca_error,
+    proved_cca_bound,
+)
+from workflow.stages.bounds.theorem4 import FEATURES
+
+# The paper's panels, the last of which it did not print, and the exponents it claims.
+CLAIMED = {
+    ("rpca", "n"): 1.0,
+    ("rpca", "m"): -0.5,
+    ("rcca", "n"): 1.0,
+    ("rcca", "gamma"): -1.0,
+    ("rcca", "m"): -0.5,
+}
+NORMS = {"rpca": "‖K̂ − K‖", "rcca": "‖R̂⁻¹L̂ − R⁻¹L‖"}
+SYMBOLS = {"n": "n", "m": "m", "gamma": "γ"}
+_FEATURE_NAMES = {
+    "unit": "unit features cos(Wx + b), K̂/2 for K/2 (B = n)",
+    "unbiased": "features √2·cos(Wx + b), K̂ for K (B = 2n)",
+}
+_PANEL = ["sweep", "panel", "varying"]
+_POINT = [*_PANEL, "value", "n", "m", "gamma"]
+
+
+def draws(norms: pd.DataFrame, fixed: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
+    """Sort the norms into the panels of the figure.
+
+    Parameters
+    ----------
+    norms : DataFrame
+        Of `workflow.stages.bounds.fit.simulate`, any number of sweeps.
+    fixed : mapping of sweep to its ``n``, ``m`` and ``gamma`` while they do not vary
+
+    Returns
+    -------
+    DataFrame
+        One row per panel, value and ``draw``. Both views count as draws of ‖K̂ − K‖. For RCCA
+        ``norm`` is the larger of its two blocks, ``one_block`` their mean.
+    """
+    found = []
+    for sweep, rows in norms.groupby("sweep", sort=False):
+        for panel, varying in CLAIMED:
+            others = [key for key in SYMBOLS if key != varying]
+            still = np.logical_and.reduce([rows[key] == fixed[str(sweep)][key] for key in others])
+            in_panel = _of_panel(rows[still], panel)
+            in_panel = in_panel.assign(panel=panel, varying=varying, value=in_panel[varying])
+            found.append(in_panel.sort_values(["value", "draw"]))
+    columns = [*_POINT, "draw", "norm", "one_block", "kernel_norm"]
+    return pd.concat(found, ignore_index=True)[columns]
+
+
+def _of_panel(rows: pd.DataFrame, panel: str) -> pd.DataFrame:
+    if panel == "rpca":
+        views = [
+            rows.assign(
+                draw=2 * rows["repeat"] + order,
+                norm=rows[f"kernel_error_{view}"],
+                kernel_norm=rows[f"kernel_norm_{view}"],
+            )
+            for order, view in enumerate("xy")
+        ]
+        return pd.concat(views).assign(one_block=np.nan)
+    blocks = rows[["cca_error_xy", "cca_error_yx"]]
+    kernel_norm = rows[["kernel_norm_x", "kernel_norm_y"]].max(axis="columns")
+    return rows.assign(
+        draw=rows["repeat"],
+        norm=blocks.max(axis="columns"),
+        one_block=blocks.mean(axis="columns"),
+        kernel_norm=kernel_norm,
+    )
+
+
+def points(drawn: pd.DataFrame, published: pd.DataFrame, sweeps: Sequence[str]) -> pd.DataFrame:
+    """Summarise the draws at every point, beside the paper's value and the bounds.
+
+    Parameters
+    ----------
+    drawn : DataFrame
+        Of `draws`.
+    published : DataFrame
+        ``resources/paper/fig_bounds.csv``.
+    sweeps : sequence of str
+        Those whose points are the paper's; its values stand beside no other.
+
+    Returns
+    -------
+    DataFrame
+        ``mean`` with its 95 % confidence interval ``mean_low`` to ``mean_high``, the range ``low``
+        to ``high`` of 95 % of the draws, ``published``, and the bounds: ``bound_printed``,
+        ``bound_constant`` with the right B = 2n, ``bound_sharp`` with the measured ‖K‖ too, and for
+        RCCA ``bound_proved``.
+    """
+    groups = drawn.groupby(_POINT, sort=False)
+    summary = groups.agg(
+        draws=("draw", "nunique"),
+        mean=("norm", "mean"),
+        sd=("norm", "std"),
+        low=("norm", lambda norm: norm.quantile(0.025)),
+        high=("norm", lambda norm: norm.quantile(0.975)),
+        one_block=("one_block", "mean"),
+        kernel_norm=("kernel_norm", "mean"),
+    ).reset_index()
+    half = _half_width(summary["sd"] / np.sqrt(summary["draws"]), summary["draws"])
+    summary = summary.assign(mean_low=summary["mean"] - half, mean_high=summary["mean"] + half)
+    theirs = published.astype({"value": float}).rename(columns={"norm": "published"})
+    theirs = theirs[["panel", "varying", "value", "published"]]
+    summary = summary.merge(theirs, "left", ["panel", "varying", "value"])
+    summary.loc[~summary["sweep"].isin(sweeps), "published"] = np.nan
+    bounds = pd.DataFrame([_bounds(row) for row in summary.to_dict("records")])
+    return pd.concat([summary.drop(columns="sd"), bounds], axis="columns")
+
+
+def _bounds(row: Mapping[Any, Any]) -> dict[str, float]:
+    n, m, gamma, norm = (row[key] for key in ("n", "m", "gamma", "kernel_norm"))
+    if row["panel"] == "rpca":
+        return {
+            "bound_printed": kernel_bound(n, m),
+            "bound_constant": kernel_bound(n, m, largest=2 * n),
+            "bound_sharp": kernel_bound(n, m, largest=2 * n, norm=norm),
+            "bound_proved": np.nan,
+        }
+    return {
+        "bound_printed": cca_bound(n, m, gamma),
+        "bound_constant": cca_bound(n, m, gamma, largest=2 * n),
+        "bound_sharp": cca_bound(n, m, gamma, largest=2 * n, norm=norm),
+        "bound_proved": proved_cca_bound(n, m, gamma, norm=norm),
+    }
+
+
+def panels(drawn: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
+    """Fit a power law to each panel, and compare its level with the paper's and the bounds'.
+
+    Parameters
+    ----------
+    drawn : DataFrame
+        Of `draws`.
+    summary : DataFrame
+        Of `points`.
+
+    Returns
+    -------
+    DataFrame
+        One row per sweep and panel: ``exponent`` of the mean norm with its 95 % confidence interval
+        (jackknife over draws), ``relative_exponent`` of the norm over ‖K‖ likewise, the exponent
+        claimed and that of the paper's points; ``level``, the
+        geometric mean of ours over the paper's, with the least and most, ``one_block_level`` the
+        same with one block in place of the larger; least and most of bound over mean norm.
+    """
+    return pd.DataFrame(
+        [
+            {
+                **rows[_PANEL].iloc[0],
+                "draws": rows["draws"].min(),
+                **_exponents(drawn.merge(rows[_POINT])),
+                "claimed": CLAIMED[rows["panel"].iloc[0], rows["varying"].iloc[0]],
+                **_levels(rows),
+                **_looseness(rows),
+            }
+            for _, rows in summary.groupby(_PANEL, sort=False)
+            if len(rows) > 1
+        ]
+    )
+
+
+def _exponents(drawn: pd.DataFrame) -> dict[str, float]:
+    relative = drawn.assign(norm=drawn["norm"] / drawn["kernel_norm"])
+    of_relative = {f"relative_{name}": value for name, value in _exponent(relative).items()}
+    return {**_exponent(drawn), **of_relative}
+
+
+def _exponent(drawn: pd.DataFrame) -> dict[str, float]:
+    table = drawn.pivot(index="draw", columns="value", values="norm")
+    norms, count = table.to_numpy(), len(table)
+    weights = _slope_weights(table.columns.to_numpy())
+    exponent = float(weights @ np.log(norms.mean(axis=0)))
+    if count < 2:
+        return {"exponent": exponent, "exponent_low": np.nan, "exponent_high": np.nan}
+    without = np.log((norms.sum(axis=0) - norms) / (count - 1)) @ weights
+    error = np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum())
+    half = float(_half_width(error, count))
+    return {
+        "exponent": exponent,
+        "exponent_low": exponent - half,
+        "exponent_high": exponent + half,
+    }
+
+
+def _slope_weights(values: Any) -> npt.NDArray[np.float64]:
+    """Weights with which logarithms of norms add up to the least-squares exponent."""
+    centred = np.log(values) - np.log(values).mean()
+    weights: npt.NDArray[np.float64] = centred / (centred @ centred)
+    return weights
+
+
+def _half_width(error: Any, count: Any) -> Any:
+    """Half the 95 % confidence interval of a mean; missing for a single draw."""
+    return error * stats.t.ppf(0.975, np.maximum(count - 1, 1))
+
+
+def _levels(rows: pd.DataFrame) -> dict[str, float]:
+    known = rows.dropna(subset="published")
+    if len(known) < 2:
+        return dict.fromkeys(
+            ["published_exponent", "level", "level_least", "level_most", "one_block_level"], np.nan
+        )
+    ratio = known["mean"] / known["published"]
+    weights = _slope_weights(known["value"].to_numpy())
+    return {
+        "published_exponent": float(weights @ np.log(known["published"].to_numpy())),
+        "level": float(np.exp(np.log(ratio).mean())),
+        "level_least": ratio.min(),
+        "level_most": ratio.max(),
+        "one_block_level": float(np.exp(np.log(known["one_block"] / known["published"]).mean())),
+    }
+
+
+def _looseness(rows: pd.DataFrame) -> dict[str, float]:
+    ratios = {
+        form: rows[f"bound_{form}"] / rows["mean"] for form in ("printed", "constant", "sharp")
+    }
+    return {
+        f"{form}_{end}": float(getattr(ratio, least)())
+        for form, ratio in ratios.items()
+        for end, least in (("least", "min"), ("most", "max"))
+    }
+
+
+def write_bounds_table(
+    path: str | PathLike[str], fits: pd.DataFrame, titles: Mapping[str, str]
+) -> None:
+    """Write the Markdown table of `panels`, one block per sweep."""
+    blocks = [
+        "\n".join(_block(title, fits[fits["sweep"] == name])) for name, title in titles.items()
+    ]
+    with replacing(path) as partial:
+        partial.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
+
+
+def _block(title: str, rows: pd.DataFrame) -> Iterator[str]:
+    is_published = rows["published_exponent"].notna().any()
+    header = ["norm", "against", "exponent", "95 %", "claimed"]
+    header += ["paper's points", "ours / paper's", "one block / paper's"] if is_published else []
+    header += ["printed bound / norm", "sharper bound / norm"]
+    yield f"**{title}**: exponents of mean norms, their level, and how loose the bounds are"
+    yield ""
+    cells = []
+    for row in rows.to_dict("records"):
+        line = [
+            f"{NORMS[row['panel']]}, {row['draws']} draws",
+            SYMBOLS[row["varying"]],
+            f"{row['exponent']:.3f}",
+            _span(row["exponent_low"], row["exponent_high"], ".3f"),
+            f"{row['claimed']:g}",
+        ]
+        if is_published:
+            span = _span(row["level_least"], row["level_most"], ".2f")
+            line += [
+                number(row["published_exponent"], ".3f"),
+                f"{number(row['level'], '.2f')} ({span})",
+                number(row["one_block_level"], ".2f"),
+            ]
+        line += [
+            _span(row[f"{form}_least"], row[f"{form}_most"], ".1f") for form in ("printed", "sharp")
+        ]
+        cells.append(line)
+    yield from markdown_table(header, cells)
+
+
+def _span(low: float, high: float, form: str) -> str:
+    return "–" if pd.isna(low) else f"{low:{form}} to {high:{form}}"
+
+
+def against_the_bound(violations: pd.DataFrame) -> pd.DataFrame:
+    """Average the errors of the counterexample, beside the bound and the limit for large n.
+
+    Parameters
+    ----------
+    violations : DataFrame
+        Of `workflow.stages.bounds.theorem4.violations`.
+
+    Returns
+    -------
+    DataFrame
+        One row per kind of features, γ, n and ``ratio``; ``excess`` is the mean error over the
+        bound, which it violates where it is above 1.
+    """
+    summary = (
+        violations.groupby(["features", "gamma", "n", "ratio", "m"], sort=False)
+        .agg(repeats=("repeat", "nunique"), error=("error", "mean"), sd=("error", "std"))
+        .reset_index()
+    )
+    factor = summary["features"].map(FEATURES)
+    rows = list(
+        zip(summary["n"], summary["m"], summary["gamma"], factor, summary["features"], strict=True)
+    )
+    summary["bound"] = [
+        cca_bound(n, m, gamma, largest=n if features == "unit" else 2 * n)
+        for n, m, gamma, _, features in rows
+    ]
+    summary["limit"] = [
+        limiting_cca_error(n, m / n, factor * gamma) for n, m, gamma, factor, _ in rows
+    ]
+    return summary.assign(excess=summary["error"] / summary["bound"])
+
+
+def against_m(correlations: pd.DataFrame) -> pd.DataFrame:
+    """Average the errors of squared canonical correlations, beside the bound that holds for them.
+
+    Parameters
+    ----------
+    correlations : DataFrame
+        Of `workflow.stages.bounds.theorem4.correlation_errors`.
+    """
+    summary = (
+        correlations.groupby(["gamma", "n", "m"])
+        .agg(
+            repeats=("repeat", "nunique"),
+            error=("error", "mean"),
+            sd=("error", "std"),
+            kernel_norm=("kernel_norm", "mean"),
+        )
+        .reset_index()
+    )
+    summary["bound"] = [
+        correlation_bound(row["n"], row["m"], row["gamma"], norm=row["kernel_norm"])
+        for row in summary.to_dict("records")
+    ]
+    return summary
+
+
+def write_theorem4_table(path: str | PathLike[str], summary: pd.DataFrame) -> None:
+    """Write `against_the_bound` in Markdown: error over bound, one block per features and γ."""
+    blocks = [
+        "\n".join(_theorem4_block(rows))
+        for _, rows in summary.groupby(["features", "gamma"], sort=False)
+    ]
+    with replacing(path) as partial:
+        partial.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
+
+
+def _theorem4_block(rows: pd.DataFrame) -> Iterator[str]:
+    features, gamma = rows[["features", "gamma"]].iloc[0]
+    yield f"**{_FEATURE_NAMES[features]}, γ = {gamma:g}**: mean error over Theorem 4's bound"
+    yield ""
+    sizes = sorted(rows["n"].unique())
+    table = rows.pivot(index="ratio", columns="n", values="excess")
+    cells = [
+        [f"{ratio:g}", *(_excess(table.loc[ratio, n]) for n in sizes)] for ratio in table.index
+    ]
+    yield from markdown_table(["m/n", *(f"n = {n}" for n in sizes)], cells)
+
+
+def _excess(value: float) -> str:
+    if pd.isna(value):
+        return "–"
+    text = f"{value:.2f}" if value >= 0.1 else f"{value:.1g}"
+    return f"**{text}**" if value > 1 else text
+
+
+def write_correlations_table(path: str | PathLike[str], summary: pd.DataFrame) -> None:
+    """Write `against_m` in Markdown: error and bound by m, one column per γ."""
+    gammas = sorted(summary["gamma"].unique())
+    table = summary.pivot(index="m", columns="gamma", values=["error", "bound"])
+    cells = [
+        [
+            str(m),
+            *(
+                f"{table.loc[m, ('error', g)]:.2g} ({table.loc[m, ('bound', g)]:.2g})"
+                for g in gammas
+            ),
+        ]
+        for m in table.index
+    ]
+    lines = [
+        f"**Largest error of a squared canonical correlation, n = {summary['n'].iloc[0]}** "
+        "(in brackets the bound that holds)",
+        "",
+        *markdown_table(["m", *(f"γ = {g:g}" for g in gammas)], cells),
+    ]
+    with replacing(path) as partial:
+        partial.write_text("\n".join(lines) + "\n", encoding="utf-8")

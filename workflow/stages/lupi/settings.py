@@ -1,0 +1,122 @@
+"""Settings of stage lupi, and what its jobs cost."""
+
+from collections.abc import Iterator
+from math import ceil
+from typing import Literal
+
+from pydantic import Field
+
+from workflow.data.catalogue import Facts
+from workflow.lib import models
+from workflow.lib.models import Count, Distinct, Experiments, Increasing, Positive, Repeats
+from workflow.lib.resources import PROCESSES_MB
+
+Method = Literal[
+    "majority",
+    "surf",
+    "surf-scaled",
+    "random",
+    "rcca",
+    "rcca-least-reg",
+    "rcca-crossfit",
+    "surf+rcca",
+    "rcca-y",
+    "rcca-attributes",
+    "rcca-permuted-animals",
+    "rcca-permuted-images",
+    "rcca-animal",
+    "lda",
+    "svm+",
+    "attributes",
+    "attributes-permuted",
+]
+Preprocessing = Literal["raw", "zscore", "hellinger"]
+# Of one method in one partition of 1000 training rows under one preprocessing, on one core.
+MINUTES_PER_METHOD = 0.06
+# A slow core beside the one it was measured on, and what else may run there.
+CAUTION = 5
+
+
+class Experiment(models.Experiment):
+    """Classifications of some classes against others, all methods on the same rows."""
+
+    needs = ("x", "labels", "attributes")
+
+    partitions: Repeats = Field(
+        14, description="how often classes and rows are drawn", exclude=True
+    )
+    jobs: Repeats = Field(1, description="jobs the partitions are divided into", exclude=True)
+    classes: Count = Field(description="classes on either side")
+    train: Count = Field(description="training rows of a partition")
+    test: Count = Field(description="test rows of a partition")
+    balanced: bool = Field(False, description="whether either side has half of the rows")
+    preprocessing: Distinct[Preprocessing] = Field(
+        ["raw", "zscore", "hellinger"],
+        description="what is done to the counts, for all methods alike: nothing (`raw`), `zscore` "
+        "of each column on training rows, or the square root of each row's shares (`hellinger`)",
+    )
+    methods: Distinct[Method] = Field(
+        list(Method.__args__),  # type: ignore[attr-defined]
+        description="methods to compare, `surf` and `rcca` among them",
+    )
+    features: Increasing[Count] = Field(
+        description="numbers of random features m to choose from, increasing"
+    )
+    regs: Distinct[Positive] = Field(description="regularisers of RCCA to choose from")
+    costs: Increasing[Positive] = Field(
+        [1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4],
+        description="costs of the SVM to choose from, increasing",
+    )
+    gammas: Distinct[Positive] = Field([1e-3, 1.0, 1e3], description="γ of SVM+ to choose from")
+    folds: int = Field(
+        5,
+        ge=2,
+        description="folds of the cross-validation on training rows, by which all these are chosen",
+    )
+
+    def problems(self, data: Facts) -> Iterator[str]:
+        """Yield what is wrong with the methods, the jobs or the rows."""
+        yield from super().problems(data)
+        if missing := {"surf", "rcca"} - set(self.methods):
+            yield f"methods: {', '.join(sorted(missing))} must be there to compare with"
+        if self.jobs > self.partitions:
+            yield f"jobs: {self.jobs} are more than partitions = {self.partitions}"
+        if self.balanced and (self.train % 2 or self.test % 2):
+            yield "balanced: train and test must be even to be halved"
+        if data.rows is not None and self.train + self.test > data.rows:
+            yield (
+                f"train: train + test = {self.train + self.test} rows are more than the "
+                f"{data.rows} of {self.dataset!r}"
+            )
+
+    def mem_mb(self) -> int:
+        """Return the memory of a job, in millions of bytes.
+
+        That is three m × m matrices, a dozen n × n ones, three of features, those that all settings
+        of all fits keep (some sixty columns each), and what Python and its libraries take.
+        """
+        n, m = self.train, max(self.features)
+        fits = len(self.features) * len(self.regs) * (self.folds + 1)
+        numbers = 3 * m**2 + 12 * n**2 + 3 * n * (m + 2000) + fits * 60 * n
+        return PROCESSES_MB + ceil(8 * numbers / 1e6)
+
+    def job_minutes(self) -> int:
+        """Return the minutes that a job may take."""
+        each = ceil(self.partitions / self.jobs)
+        return 10 + ceil(CAUTION * each * self._partition_minutes())
+
+    def forecast(self, cores: int) -> float:
+        """Estimate the minutes of all jobs of the experiment."""
+        return self.partitions * self._partition_minutes() / min(cores, self.jobs)
+
+    def _partition_minutes(self) -> float:
+        """Estimate the minutes of a partition on one core: SVMs dominate, square in the rows."""
+        each = MINUTES_PER_METHOD * (self.train / 1000) ** 2
+        return len(self.preprocessing) * len(self.methods) * each
+
+
+class Lupi(Experiments[Experiment]):
+    """Learning with privileged information (Section 5.3): experiments by name."""
+
+
+SETTINGS = Lupi

@@ -1,0 +1,294 @@
+"""Deep CCA and exact kernel CCA beside RCCA and the paper: summaries and the table."""
+
+from collections.abc import Collection, Iterator, Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workflow.lib.exponents import fitted_exponent
+from workflow.lib.provenance import write_text
+from workflow.lib.published import comparable
+from workflow.lib.tables import BASELINE_NAMES, markdown_table, minutes, number, plus_minus
+
+# What summaries and curves need of the stage's rows.
+_FIT_COLUMNS = ("experiment", "dataset", "method", "components", "cpu_minutes")
+DEEP_COLUMNS = (*_FIT_COLUMNS, "test_sum", "test_sum_signed", "n_train")
+KERNEL_COLUMNS = (*_FIT_COLUMNS, "test_sum", "test_sum_signed", "n", "left_out")
+EPOCH_COLUMNS = ("experiment", "repeat", "cpu_minutes", "tune_sum")
+SUMMARY_COLUMNS = [
+    "experiment",
+    "dataset",
+    "method",
+    "architecture",
+    "components",
+    "n_train",
+    "repeats",
+    "parameters",
+    "minutes",
+    "cpu_minutes",
+    "tune_sum",
+    "test_sum",
+    "test_sd",
+    "test_sum_signed",
+]
+GROWTH_COLUMNS = [
+    "experiment",
+    "dataset",
+    "n_largest",
+    "n_full",
+    "exponent",
+    "exponent_error",
+    "cpu_minutes_least",
+    "cpu_minutes_most",
+    "gigabytes_full",
+    "test_sum_largest",
+    "test_sum_bound",
+]
+RACE_COLUMNS = [
+    "experiment",
+    "feature_map",
+    "m",
+    "rcca_sum",
+    "rcca_minutes_one_core",
+    "dcca_epoch",
+    "dcca_cpu_minutes",
+    "ratio",
+]
+_COUNTS = ["components", "n_train", "repeats", "parameters"]
+_GIGABYTES_A_PAIR = 8e-9
+# The time of smaller fits is ruled by what does not grow with n³.
+_IN_THE_END = 3
+_LARGE_ROWS = 1000
+_LARGE_POINTS = 4
+
+
+def baselines_summary(deep: pd.DataFrame, kernel: pd.DataFrame) -> pd.DataFrame:
+    """One row per experiment and method: deep CCA over repeats, kernel CCA at its largest n.
+
+    Parameters
+    ----------
+    deep, kernel : DataFrame
+        Gathered rows, with ``experiment`` and ``dataset``.
+    """
+    rows = [_deep_row(group) for _, group in deep.groupby("experiment", sort=False)]
+    done = kernel[kernel["left_out"].isna()]
+    rows += [_kernel_row(group) for _, group in done.groupby("experiment", sort=False)]
+    # Rows that were left out have no counts, which makes floats of all of them.
+    return pd.DataFrame(rows, columns=SUMMARY_COLUMNS).astype(dict.fromkeys(_COUNTS, "int64"))
+
+
+def _deep_row(rows: pd.DataFrame) -> dict[str, Any]:
+    means = ("minutes", "cpu_minutes", "tune_sum", "test_sum", "test_sum_signed")
+    first = rows.iloc[0]
+    return {
+        **{name: first[name] for name in SUMMARY_COLUMNS if name in rows},
+        "repeats": len(rows),
+        **{name: rows[name].mean() for name in means},
+        "test_sd": rows["test_sum"].std(),
+    }
+
+
+def _kernel_row(rows: pd.DataFrame) -> dict[str, Any]:
+    largest = rows.sort_values("n").iloc[-1]
+    return {
+        **{name: largest[name] for name in SUMMARY_COLUMNS if name in rows},
+        "architecture": f"n = {largest['n']:.0f}, reg = {largest['reg_over_n']:g} n",
+        "n_train": largest["n"],
+        "repeats": 1,
+    }
+
+
+def with_paper(
+    summary: pd.DataFrame, published: pd.DataFrame, experiments: Collection[str]
+) -> pd.DataFrame:
+    """Add ``paper`` and ``paper_minutes``, the published values for the same method.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        With ``experiment``, ``dataset``, ``components`` and ``method``.
+    published : DataFrame
+        ``resources/paper/table1_rcca.csv``.
+    experiments : collection of str
+        Those that follow the paper's protocol.
+    """
+    paper, papers_minutes = [], []
+    for row in summary.to_dict("records"):
+        rows = comparable(published, row, experiments)
+        rows = rows[rows["method"] == row["method"]]
+        paper.append(float(rows["test_corr"].iloc[0]) if len(rows) else np.nan)
+        papers_minutes.append(float(rows["minutes"].iloc[0]) if len(rows) else np.nan)
+    return summary.assign(paper=paper, paper_minutes=papers_minutes)
+
+
+def kernel_growth(kernel: pd.DataFrame) -> pd.DataFrame:
+    """Fit the exponent of kernel CCA's time in n, and foresee all training rows.
+
+    Returns
+    -------
+    DataFrame
+        One row per experiment with at least two n from 1000: the exponent of CPU minutes over the
+        four largest with its standard error; the least and the most minutes at all rows, by it and
+        by the n³ of the factorisations, which wins in the end; memory there; the test sum
+        at the largest n, and ``test_sum_bound``, where a straight line in log n through the
+        last two would lead: an upper bound, since the sums bend downwards.
+    """
+    rows = []
+    done = kernel[kernel["left_out"].isna() & (kernel["n"] >= _LARGE_ROWS)].sort_values("n")
+    for name, group in done.groupby("experiment", sort=False):
+        if len(group) < 2:
+            continue
+        large = group.tail(_LARGE_POINTS)
+        fit = fitted_exponent(large["n"], large["cpu_minutes"])
+        last, before = group.iloc[-1], group.iloc[-2]
+        grown = last["n_full"] / last["n"]
+        rise = (last["test_sum"] - before["test_sum"]) / np.log(last["n"] / before["n"])
+        rows.append(
+            {
+                "experiment": name,
+                "dataset": last["dataset"],
+                "n_largest": last["n"],
+                "n_full": last["n_full"],
+                "exponent": fit.value,
+                "exponent_error": fit.error,
+                "cpu_minutes_least": last["cpu_minutes"] * grown ** min(fit.value, _IN_THE_END),
+                "cpu_minutes_most": last["cpu_minutes"] * grown ** max(fit.value, _IN_THE_END),
+                "gigabytes_full": _GIGABYTES_A_PAIR * last["n_full"] * (last["n_full"] + 1),
+                "test_sum_largest": last["test_sum"],
+                "test_sum_bound": last["test_sum"] + rise * np.log(grown),
+            }
+        )
+    return pd.DataFrame(rows, columns=GROWTH_COLUMNS)
+
+
+def race(curve: pd.DataFrame, rcca: pd.DataFrame) -> pd.DataFrame:
+    """Set each RCCA fit beside the time in which deep CCA first did as well.
+
+    Parameters
+    ----------
+    curve : DataFrame
+        Epochs of deep CCA.
+    rcca : DataFrame
+        Table 1, with or without rows of baselines.
+
+    Returns
+    -------
+    DataFrame
+        One row per timed RCCA fit of an experiment that deep CCA was trained in: its test sum and
+        its minutes on one core; the first epoch of the first repeat whose sum on tuning rows is
+        as large, and the CPU minutes up to its end; ``ratio``, these over those of RCCA. Where
+        deep CCA never did as well, the last three are missing.
+    """
+    rows = []
+    fits = rcca.dropna(subset=["feature_map", "minutes_one_core"]).astype({"m": int})
+    for fit in fits.to_dict("records"):
+        epochs = curve[(curve["experiment"] == fit["experiment"]) & (curve["repeat"] == 0)]
+        if epochs.empty:
+            continue
+        reached = first_reaching(epochs, fit["test_mean"])
+        taken = np.nan if reached is None else reached["cpu_minutes"]
+        rows.append(
+            {
+                "experiment": fit["experiment"],
+                "feature_map": fit["feature_map"],
+                "m": fit["m"],
+                "rcca_sum": fit["test_mean"],
+                "rcca_minutes_one_core": fit["minutes_one_core"],
+                "dcca_epoch": np.nan if reached is None else reached["epoch"],
+                "dcca_cpu_minutes": taken,
+                "ratio": taken / fit["minutes_one_core"],
+            }
+        )
+    return pd.DataFrame(rows, columns=RACE_COLUMNS)
+
+
+def first_reaching(epochs: pd.DataFrame, value: float) -> Any | None:
+    """Return the first epoch whose sum on tuning rows is at least a value; None if none is."""
+    reached = epochs[epochs["tune_sum"] >= value]
+    return reached.iloc[0] if len(reached) else None
+
+
+def write_baselines(
+    path: str | PathLike[str],
+    summary: pd.DataFrame,
+    curve: pd.DataFrame,
+    growth: pd.DataFrame,
+    not_run: Mapping[str, str],
+    titles: Mapping[str, str],
+) -> None:
+    """Write the table, one block per experiment, with what the numbers mean below each.
+
+    Parameters
+    ----------
+    path : path
+    summary : DataFrame
+        Of `with_paper`.
+    curve : DataFrame
+        Epochs of deep CCA.
+    growth : DataFrame
+        Of `kernel_growth`.
+    not_run : mapping of experiment to reason
+    titles : mapping of experiment to title
+    """
+    lines: list[str] = []
+    for name, title in titles.items():
+        if name in not_run:
+            lines += [f"**{title}**: not run, {not_run[name]}", ""]
+            continue
+        rows = summary[summary["experiment"] == name]
+        lines += [f"**{title}**, the {rows['components'].iloc[0]} largest correlations", ""]
+        header = ["method", "training rows", "parameters", "minutes", "CPU minutes", "tune", "test"]
+        header += ["paper", "paper's minutes"]
+        lines += [*markdown_table(header, [_cells(row) for row in rows.to_dict("records")]), ""]
+        lines += [*_notes(rows, curve[curve["experiment"] == name])]
+        lines += [*_growth_note(growth[growth["experiment"] == name]), ""]
+    write_text(path, "\n".join(lines))
+
+
+def _cells(row: Mapping[Any, Any]) -> list[str]:
+    return [
+        f"{BASELINE_NAMES[row['method']]} ({row['architecture']})",
+        f"{row['n_train']}",
+        f"{row['parameters']}",
+        minutes(row["minutes"]),
+        minutes(row["cpu_minutes"]),
+        number(row["tune_sum"], ".2f"),
+        plus_minus(row["test_sum"], row["test_sd"]),
+        number(row["paper"], ".1f"),
+        number(row["paper_minutes"], ".0f"),
+    ]
+
+
+def _notes(rows: pd.DataFrame, curve: pd.DataFrame) -> Iterator[str]:
+    paper = rows.loc[rows["method"] == "dcca", "paper"].dropna()
+    for value in paper:
+        reached = first_reaching(curve[curve["repeat"] == 0], value)
+        if reached is None:
+            yield f"Deep CCA did not reach the paper's {value:.1f} on tuning rows."
+        else:
+            yield (
+                f"Deep CCA reached the paper's {value:.1f} on tuning rows in epoch "
+                f"{reached['epoch']:.0f}, after {minutes(reached['cpu_minutes'])} CPU minutes."
+            )
+
+
+def _growth_note(rows: pd.DataFrame) -> Iterator[str]:
+    for row in rows.to_dict("records"):
+        law = (
+            f"Up to {row['n_largest']} rows the time of exact kernel CCA grows like "
+            f"n^{row['exponent']:.2f}"
+        )
+        if np.isfinite(row["exponent_error"]):
+            law += f" (± {row['exponent_error']:.2f})"
+        if row["n_largest"] == row["n_full"]:
+            yield f"{law}; it was fitted to all {row['n_full']} training rows."
+        else:
+            yield (
+                f"{law}, in the end like n^{_IN_THE_END}; all {row['n_full']} training rows would "
+                f"take {row['cpu_minutes_least']:.1f} to {row['cpu_minutes_most']:.0f} CPU minutes "
+                f"and {row['gigabytes_full']:.1f} GB, "
+                f"for a test sum between {row['test_sum_largest']:.2f} and "
+                f"{row['test_sum_bound']:.2f}."
+            )

@@ -1,0 +1,113 @@
+"""Exact kernel CCA on growing parts of the training rows that RCCA is fitted to."""
+
+import functools
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import psutil
+
+from rnca._core.seeding import derived_seed
+from workflow.data.prepared import Prepared, load_prepared
+from workflow.data.splits import Split
+from workflow.lib.job import job
+from workflow.lib.kcca import KCCA, kcca_bytes
+from workflow.lib.partial import PartialRows, state_file
+from workflow.lib.provenance import peak_mb, write_csv
+from workflow.stages.rcca.training import Stopwatch
+from workflow.stages.rcca.trial import Trial
+
+KCCA_COLUMNS = [
+    "method",
+    "n",
+    "n_full",
+    "components",
+    "reg_over_n",
+    "parameters",
+    "minutes",
+    "cpu_minutes",
+    "megabytes",
+    "train_sum",
+    "tune_sum",
+    "test_sum",
+    "test_sum_signed",
+    "left_out",
+]
+
+
+def fit_kcca(kernel: Trial, data: Prepared, partial: str | PathLike[str]) -> pd.DataFrame:
+    """Fit exact kernel CCA to more and more rows, as far as memory goes.
+
+    Parameters
+    ----------
+    kernel : Trial
+        ``baseline`` has the settings ``sizes``, ``regs`` and ``chosen_up_to``.
+    data : Prepared
+    partial : path
+        Where finished fits are kept until all are.
+
+    Returns
+    -------
+    DataFrame
+        One row per n with `KCCA_COLUMNS`, of the regulariser that the tuning rows choose; where
+        memory does not suffice, ``left_out`` says so and there are no sums.
+    """
+    rows = kernel.rows_with_tuning(data)
+    full, columns = len(rows.train), data.x.shape[1] + data.y.shape[1]
+    own, done = kernel.baseline, PartialRows(partial)
+    chosen: list[dict[str, Any]] = []
+    left_out = []
+    for n in dict.fromkeys(min(n, full) for n in own["sizes"]):
+        needed, free = kcca_bytes(n, columns), psutil.virtual_memory().available
+        if needed > free:
+            why = f"needs {needed / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free"
+            left_out.append({"method": "kcca", "n": n, "n_full": full, "left_out": why})
+            continue
+        takes_over = n > own["chosen_up_to"] and chosen
+        tried = [
+            done.get(
+                {"n": n, "reg_over_n": reg},
+                functools.partial(_kcca_row, kernel, data, rows, n, reg),
+            )
+            for reg in ([chosen[-1]["reg_over_n"]] if takes_over else own["regs"])
+        ]
+        chosen.append(max(tried, key=lambda row: float(row["tune_sum"])))
+    return pd.DataFrame(chosen + left_out, columns=KCCA_COLUMNS)
+
+
+def _kcca_row(kernel: Trial, data: Prepared, rows: Split, n: int, reg: float) -> dict[str, Any]:
+    seed = derived_seed(kernel.seed, "baselines", kernel.name, kernel.repeat, "kcca")
+    train, tune, test = kernel.parts(data, rows)
+    # Rows of a split are in the order of the dataset, which may be sorted by class or speaker.
+    part = np.sort(np.random.default_rng(seed).permutation(len(rows.train))[:n])
+    x, y = (view[part] for view in train)
+    watch = Stopwatch()
+    model = KCCA(kernel.components, reg=reg * n, random_state=seed, verbose=True).fit(x, y)
+    seconds, cpu_seconds = watch.read()
+    on_test = model.component_correlations(*test)
+    return {
+        "method": "kcca",
+        "n": n,
+        "n_full": len(rows.train),
+        "components": kernel.components,
+        "reg_over_n": reg,
+        "parameters": n * (x.shape[1] + y.shape[1] + 2 * kernel.components),
+        "minutes": seconds / 60,
+        "cpu_minutes": cpu_seconds / 60,
+        "megabytes": peak_mb(),
+        "train_sum": float(model.correlations_.sum()),
+        "tune_sum": model.score(*tune),
+        "test_sum": float(np.abs(on_test).sum()),
+        "test_sum_signed": float(on_test.sum()),
+        "left_out": None,
+    }
+
+
+if __name__ == "__main__":
+    with job(snakemake) as asked:
+        data = load_prepared(snakemake.input.data, verify=True)
+        made_by = {"request": snakemake.params.request, "data": data.meta}
+        state = state_file(snakemake.params.state, f"{asked.name}-kcca.json", made_by)
+        write_csv(snakemake.output[0], fit_kcca(Trial(**vars(asked)), data, state))
+        state.unlink(missing_ok=True)

@@ -1,0 +1,296 @@
+# Stage rcca: test correlation against the number of features (Table 1), and what it is compared with.
+# A fit is accumulate (in shards, if asked for) -> merge and solve.
+rcca = settings.rcca
+# What outlives a killed job of deep or kernel CCA; no output of a rule.
+RCCA_STATE = f"{RESULTS}/state/rcca"
+
+
+def fit_settings(w, **more):
+    """Return the settings of a fit: changing another experiment reruns nothing here."""
+    named = {"name": w.experiment, "feature_map": w.feature_map, "seed": settings.seed}
+    return rcca[w.experiment].job(**{"repeat": 0, **named}) | more
+
+
+def rcca_parts(what):
+    """Return the parts of a gathered CSV, by experiment."""
+    if what == "svd":
+        timed = {name: rcca[name] for name in rcca.timed()}
+        random = {name: next(m for m in each.maps if m != "linear") for name, each in timed.items()}
+        return {name: [f"{RESULTS}/rcca/{name}/{first}.svd.csv"] for name, first in random.items()}
+    files = {
+        "sums": lambda each: expand("{m}-{r}.sums", m=each.maps, r=range(each.repeats)),
+        "tuning": lambda each: expand("{m}-{r}.tuning", m=each.maps, r=range(each.repeats)),
+        "leaks": lambda each: ["leaks"],
+        "timing": lambda each: [
+            f"{kind}-m{m}.timing"
+            for kind in each.maps
+            for m in (each.timing if kind != "linear" else each.timing[:1])
+        ],
+        "dcca": lambda each: expand("dcca-{r}.sums", r=range(each.dcca.repeats)),
+        "curve": lambda each: expand("dcca-{r}.curve", r=range(each.dcca.repeats)),
+        "kcca": lambda each: ["kcca"],
+    }
+    keys = {"tuning": "reg_grid", "timing": "timing", "curve": "dcca"}
+    keys |= {"dcca": "dcca", "kcca": "kcca"}
+    names = rcca.having(keys[what]) if what in keys else [name for name, _ in rcca.items()]
+    return {
+        name: [f"{RESULTS}/rcca/{name}/{file}.csv" for file in files[what](rcca[name])]
+        for name in names
+    }
+
+
+def rcca_gathered(what):
+    return gathered("rcca", what) if rcca_parts(what) else []
+
+
+PARTS["rcca"] = rcca_parts
+rcca_shard = asks(
+    "stages/rcca/fit.py",
+    lambda w: fit_settings(w, repeat=int(w.repeat), shards=rcca[w.experiment].shards),
+)
+rcca_fit = asks("stages/rcca/fit.py", lambda w: fit_settings(w, repeat=int(w.repeat)))
+rcca_timing = asks(
+    "stages/rcca/timing.py", lambda w: fit_settings(w, features=[int(w.m)], reg_grid=[])
+)
+rcca_svd = asks(
+    "stages/rcca/timing.py",
+    lambda w: fit_settings(w, features=rcca[w.experiment].decomposed(), reg_grid=[]),
+)
+rcca_leaks = asks("data/audit.py", {})
+rcca_deep = asks(
+    "stages/rcca/deep.py",
+    lambda w: rcca[w.experiment].baseline(
+        "dcca", name=w.experiment, repeat=int(w.repeat), seed=settings.seed
+    ),
+)
+rcca_kernel = asks(
+    "stages/rcca/kernel.py",
+    lambda w: rcca[w.experiment].baseline("kcca", name=w.experiment, repeat=0, seed=settings.seed),
+)
+rcca_report = asks(
+    "stages/rcca/report.py",
+    {
+        "published": rcca.published(),
+        "titles": rcca.titles(),
+        "main_titles": rcca.main_titles(),
+        "regs": {name: rcca[name].reg for name in rcca.tuned()},
+        "variants": rcca.variants(),
+        "compared": rcca.compared(),
+    },
+)
+
+
+rule rcca_shard:
+    input:
+        request=rcca_shard.file,
+        data=prepared(rcca),
+    output:
+        temp(f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.shard-{{shard}}.npz"),
+    log:
+        log_of("rcca/{experiment}/{feature_map}-{repeat}.shard-{shard}"),
+    benchmark:
+        benchmark_of("rcca/{experiment}/{feature_map}-{repeat}.shard-{shard}")
+    conda:
+        "../../envs/rnca.yaml"
+    threads: settings.threads
+    resources:
+        mem_mb=growing(lambda w: rcca[w.experiment].mem_mb()),
+        runtime=growing(lambda w, threads: rcca[w.experiment].job_minutes(threads)),
+    params:
+        request=rcca_shard.asked,
+    script:
+        "fit.py"
+
+
+rule rcca_fit:
+    input:
+        request=rcca_fit.file,
+        data=prepared(rcca),
+        shards=lambda w: [
+            f"{RESULTS}/rcca/{w.experiment}/{w.feature_map}-{w.repeat}.shard-{shard}.npz"
+            for shard in range(rcca[w.experiment].shards)
+            if rcca[w.experiment].shards > 1
+        ],
+    output:
+        sums=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.sums.csv",
+        components=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.components.csv",
+        timings=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.timings.csv",
+        tuning=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.tuning.csv",
+        split=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.split.npz",
+    log:
+        log_of("rcca/{experiment}/{feature_map}-{repeat}"),
+    benchmark:
+        benchmark_of("rcca/{experiment}/{feature_map}-{repeat}")
+    conda:
+        "../../envs/rnca.yaml"
+    threads: settings.threads
+    resources:
+        mem_mb=growing(lambda w: rcca[w.experiment].mem_mb()),
+        runtime=growing(lambda w, threads: rcca[w.experiment].job_minutes(threads)),
+    params:
+        request=rcca_fit.asked,
+    script:
+        "fit.py"
+
+
+# All cores, so that nothing runs beside it; how many of them a fit uses is what is varied.
+rule rcca_timing:
+    input:
+        request=rcca_timing.file,
+        data=prepared(rcca),
+    output:
+        f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-m{{m}}.timing.csv",
+    log:
+        log_of("rcca/{experiment}/{feature_map}-m{m}.timing"),
+    benchmark:
+        benchmark_of("rcca/{experiment}/{feature_map}-m{m}.timing")
+    conda:
+        "../../envs/rnca.yaml"
+    threads: workflow.cores or settings.threads
+    resources:
+        mem_mb=growing(lambda w: rcca[w.experiment].mem_mb()),
+        runtime=growing(lambda w, threads: rcca[w.experiment].job_minutes(threads)),
+    params:
+        request=rcca_timing.asked,
+    script:
+        "timing.py"
+
+
+# All cores, so that nothing runs beside it.
+rule rcca_svd:
+    input:
+        request=rcca_svd.file,
+        data=prepared(rcca),
+    output:
+        f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}.svd.csv",
+    log:
+        log_of("rcca/{experiment}/{feature_map}.svd"),
+    benchmark:
+        benchmark_of("rcca/{experiment}/{feature_map}.svd")
+    conda:
+        "../../envs/rnca.yaml"
+    threads: workflow.cores or settings.threads
+    resources:
+        mem_mb=growing(lambda w: rcca[w.experiment].mem_mb()),
+        runtime=growing(lambda w, threads: rcca[w.experiment].job_minutes(threads)),
+    params:
+        request=rcca_svd.asked,
+    script:
+        "timing.py"
+
+
+# On the rows of the first repeat, which all feature maps share.
+rule rcca_leaks:
+    input:
+        request=rcca_leaks.file,
+        data=prepared(rcca),
+        split=lambda w: f"{RESULTS}/rcca/{w.experiment}/{rcca[w.experiment].maps[0]}-0.split.npz",
+    output:
+        f"{RESULTS}/rcca/{{experiment}}/leaks.csv",
+    log:
+        log_of("rcca/{experiment}/leaks"),
+    benchmark:
+        benchmark_of("rcca/{experiment}/leaks")
+    group:
+        "report"
+    conda:
+        "../../envs/rnca.yaml"
+    params:
+        request=rcca_leaks.asked,
+    script:
+        "../../data/audit.py"
+
+
+# All cores, so that nothing runs beside it while it is timed.
+rule rcca_deep:
+    input:
+        request=rcca_deep.file,
+        data=prepared(rcca),
+    output:
+        sums=f"{RESULTS}/rcca/{{experiment}}/dcca-{{repeat}}.sums.csv",
+        curve=f"{RESULTS}/rcca/{{experiment}}/dcca-{{repeat}}.curve.csv",
+    log:
+        log_of("rcca/{experiment}/dcca-{repeat}"),
+    benchmark:
+        benchmark_of("rcca/{experiment}/dcca-{repeat}")
+    conda:
+        "../../envs/rnca.yaml"
+    threads: workflow.cores or settings.threads
+    resources:
+        mem_mb=growing(lambda w: rcca[w.experiment].deep_mem_mb()),
+        runtime=growing(lambda w, threads: rcca[w.experiment].deep_minutes(threads)),
+    params:
+        request=rcca_deep.asked,
+        state=RCCA_STATE,
+    script:
+        "deep.py"
+
+
+rule rcca_kernel:
+    input:
+        request=rcca_kernel.file,
+        data=prepared(rcca),
+    output:
+        f"{RESULTS}/rcca/{{experiment}}/kcca.csv",
+    log:
+        log_of("rcca/{experiment}/kcca"),
+    benchmark:
+        benchmark_of("rcca/{experiment}/kcca")
+    conda:
+        "../../envs/rnca.yaml"
+    threads: workflow.cores or settings.threads
+    resources:
+        mem_mb=growing(lambda w: rcca[w.experiment].kernel_mem_mb()),
+        runtime=growing(lambda w, threads: rcca[w.experiment].kernel_minutes(threads)),
+    params:
+        request=rcca_kernel.asked,
+        state=RCCA_STATE,
+    script:
+        "kernel.py"
+
+
+# `svd` is read by the claims alone.
+rule rcca_report:
+    input:
+        request=rcca_report.file,
+        sums=rcca_gathered("sums"),
+        leaks=rcca_gathered("leaks"),
+        timing=rcca_gathered("timing"),
+        svd=rcca_gathered("svd"),
+        tuning=rcca_gathered("tuning"),
+        dcca=rcca_gathered("dcca"),
+        curve=rcca_gathered("curve"),
+        kcca=rcca_gathered("kcca"),
+        published="resources/paper/table1_rcca.csv",
+    output:
+        exhibits("rcca"),
+        expand(
+            f"{RESULTS}/tables/{{name}}",
+            name=[
+                "rcca.tex",
+                "rcca.csv",
+                "leaks.csv",
+                *(["rcca_tuning.csv"] if rcca.tuned() else []),
+                *(["rcca_variants.csv"] if rcca.variants() else []),
+                *(["baselines.csv", "baselines_growth.csv"] if rcca.compared() else []),
+                *(["baselines_race.csv"] if rcca.raced() else []),
+            ],
+        ),
+    log:
+        log_of("rcca_report"),
+    benchmark:
+        benchmark_of("rcca_report")
+    group:
+        "report"
+    conda:
+        "../../envs/rnca.yaml"
+    params:
+        request=rcca_report.asked,
+    script:
+        "report.py"
+
+
+# For `snakemake rcca`: this stage alone.
+rule rcca:
+    input:
+        shown("rcca"),

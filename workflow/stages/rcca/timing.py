@@ -1,0 +1,97 @@
+"""How long a fit takes alone, and a truncated against a full SVD of the same matrix."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import pandas as pd
+import scipy.linalg
+from threadpoolctl import threadpool_limits
+
+from rnca._core.spectral import leading_svd
+from rnca._core.whitening import Whitened
+from workflow.data.prepared import Prepared, load_prepared
+from workflow.lib.job import job
+from workflow.lib.provenance import peak_mb, write_csv
+from workflow.stages.rcca.fit import Experiment
+
+_REPEATS = 3
+
+
+def time_fit(experiment: Experiment, data: Prepared, threads: Sequence[int]) -> pd.DataFrame:
+    """Time a whole fit at the largest m alone, with a draw of its own, on each number of threads.
+
+    Returns
+    -------
+    DataFrame
+        One row per number of threads: seconds of the fit (widths, draw, features, covariances and
+        solution), the precision it chose, and the peak memory of the process so far.
+    """
+    train = experiment.views(data, experiment.rows(data), "train")
+    fits = []
+    for count in threads:
+        model = experiment.estimator(train, "timing", max(experiment.features))
+        started = perf_counter()
+        with threadpool_limits(count):
+            model.fit(*train)
+        fits.append(
+            {
+                **experiment.labels(),
+                "m": model.map_x_.n_features_out,
+                "n_train": len(train[0]),
+                "threads": count,
+                "seconds": perf_counter() - started,
+                "accumulation": model.accumulation_,
+                "peak_mb": peak_mb(),
+            }
+        )
+    return pd.DataFrame(fits)
+
+
+def time_svds(experiment: Experiment, data: Prepared, threads: int) -> pd.DataFrame:
+    """Time both ways to the leading singular triplets, at each m.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        Its ``features`` are the numbers m; the largest is that of the features drawn.
+    data : Prepared
+    threads : int
+        What the run gave this job, for the record.
+
+    Returns
+    -------
+    DataFrame
+        One row per m, repeat and method, ``truncated`` or ``full``, in turns.
+    """
+    train = experiment.views(data, experiment.rows(data), "train")
+    model = experiment.estimator(train, "svd").draw(*train)
+    whitened = Whitened(model.accumulate(*train), experiment.reg, experiment.reg)
+    rows = []
+    for m in experiment.features:
+        D = whitened.D[:m, :m].copy()
+        ways: dict[str, Callable[[], Any]] = {
+            "truncated": partial(leading_svd, D, experiment.components),
+            "full": partial(scipy.linalg.svd, D),
+        }
+        for repeat in range(_REPEATS):
+            for method, svd in ways.items():
+                started = perf_counter()
+                svd()
+                seconds = perf_counter() - started
+                measured = {"method": method, "seconds": seconds, "threads": threads}
+                labels = experiment.labels() | {"repeat": repeat}
+                rows.append({**labels, "m": m, "components": experiment.components, **measured})
+    return pd.DataFrame(rows)
+
+
+if __name__ == "__main__":
+    with job(snakemake) as asked:
+        data = load_prepared(snakemake.input.data, verify=True)
+        experiment = Experiment(**vars(asked))
+        if snakemake.rule == "rcca_svd":
+            times = time_svds(experiment, data, snakemake.threads)
+        else:
+            times = time_fit(experiment, data, sorted({1, snakemake.threads}))
+        write_csv(snakemake.output[0], times)

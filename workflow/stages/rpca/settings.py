@@ -1,0 +1,262 @@
+"""Settings of stage rpca, and what its jobs cost."""
+
+from collections.abc import Iterator
+from math import ceil
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from workflow.data.catalogue import Facts
+from workflow.lib import models
+from workflow.lib.models import (
+    Count,
+    Distinct,
+    Experiments,
+    Increasing,
+    Positive,
+    Repeats,
+    Settings,
+)
+from workflow.lib.resources import PROCESSES_MB
+
+AtLeastTwo = Annotated[int, Field(ge=2, le=10**9)]
+OPERATIONS_PER_SECOND = 10e9
+# Reading data, starting Python, drawing.
+MINUTES_BESIDE = 15
+
+
+class Times(Settings):
+    """Wall time against the number of rows."""
+
+    exact: Distinct[Count] = Field(description="numbers of rows for the exact method")
+    leading: list[Count] = Field(
+        [],
+        description="numbers of rows for the exact method that computes the leading components "
+        "only: quadratic in n for kernel PCA, still cubic for kernel CCA",
+    )
+    random: Distinct[Count] = Field(
+        description="numbers of rows for the randomized and for the linear method, none below "
+        "`times.features`"
+    )
+    features: Count = Field(description="number of random features m")
+    repeats: Repeats = Field(3, description="how often each is timed")
+
+
+class Analysis(Settings):
+    """A comparison with an exact kernel method."""
+
+    needs: ClassVar[tuple[str, ...]]
+    # Operations of the exact solver, in n³, and n × n matrices in memory at once.
+    solver_operations: ClassVar[int]
+    solver_matrices: ClassVar[int]
+
+    rows: AtLeastTwo = Field(
+        description="number of rows n for the exact method, whose time grows with n³"
+    )
+    components: AtLeastTwo = Field(description="how many leading components are compared")
+    features: Increasing[Count] = Field(
+        description="numbers of random features m, increasing, none below `components` or above "
+        "`rows`"
+    )
+    gamma: Literal["median"] | Positive = Field(
+        "median",
+        description="kernel width of exp(−gamma·‖x − y‖²): a number, or `median` for the median "
+        "heuristic",
+    )
+    repeats: Repeats = Field(3, description="how often the features are redrawn")
+    times: Times | None = Field(
+        None,
+        description="wall time against the number of rows, on all cores with nothing else "
+        "running; not measured if left out",
+    )
+
+    def problems(self, dataset: str, data: Facts) -> Iterator[str]:
+        """Yield a sentence for each mistake, in view of the dataset."""
+        k, most = self.components, self.features[-1]
+        if self.features[0] < k:
+            yield f"features: m = {self.features[0]} is less than components = {k}"
+        if most > self.rows:
+            yield f"features: m = {most} landmarks are more than rows = {self.rows}"
+        if self.rows <= k:
+            yield f"rows: {self.rows} must exceed components = {k}"
+        if data.rows is not None and self.rows > data.rows:
+            yield f"rows: {self.rows} are more than the {data.rows} of {dataset!r}"
+        if self.times is not None:
+            yield from (f"times.{problem}" for problem in self._timing_problems(dataset, data))
+
+    def _timing_problems(self, dataset: str, data: Facts) -> Iterator[str]:
+        assert self.times is not None
+        m, fewest = self.times.features, min(self.times.random)
+        for key in ("exact", "leading", "random"):
+            for n in getattr(self.times, key):
+                if n <= self.components:
+                    yield f"{key}: n = {n} must exceed components = {self.components}"
+                if data.rows is not None and n > data.rows:
+                    yield f"{key}: n = {n} rows are more than the {data.rows} of {dataset!r}"
+        if m < self.components:
+            yield f"features: m = {m} is less than components = {self.components}"
+        if fewest < m:
+            yield f"random: n = {fewest} rows are fewer than the {m} landmarks"
+
+    def compare_mem_mb(self) -> int:
+        """Return the memory of the comparison, in millions of bytes."""
+        n, m = self.rows, max(self.features)
+        return _mem_mb(self.solver_matrices * n * n + 6 * n * m + 8 * m * m)
+
+    def times_mem_mb(self) -> int:
+        """Return the memory of the race, in millions of bytes; 0 if there is none."""
+        if self.times is None:
+            return 0
+        n, m = max(self.times.exact + self.times.leading), self.times.features
+        return _mem_mb(self.solver_matrices * n * n + 8 * 2048 * m + 8 * m * m)
+
+    def compare_operations(self) -> int:
+        """Estimate the operations of the comparison."""
+        n, m = self.rows, max(self.features)
+        fits = 2 * self.repeats * (8 * n * m * m + 2 * m**3)
+        return self.solver_operations * n**3 + fits
+
+    def times_operations(self) -> int:
+        """Estimate the operations of the race."""
+        if self.times is None:
+            return 0
+        exact = self.solver_operations * sum(n**3 for n in self.times.exact)
+        randomized = 12 * self.times.features**2 * sum(self.times.random)
+        return (self.times.repeats + 1) * (exact + randomized)
+
+
+class Pca(Analysis):
+    """Comparison with exact kernel PCA."""
+
+    needs = ("labels",)
+    solver_operations = 10  # all eigenpairs of one kernel matrix
+    solver_matrices = 4
+
+
+class Cca(Analysis):
+    """Comparison with exact kernel CCA."""
+
+    needs = ("x", "y")
+    solver_operations = 50  # all eigenpairs of two, and a full singular value decomposition
+    solver_matrices = 10
+
+    reg: Positive = Field(
+        1.0,
+        description="γ that kernel CCA adds to its kernel matrices; RCCA gets the matching `reg`",
+    )
+
+    def problems(self, dataset: str, data: Facts) -> Iterator[str]:
+        """Yield what is wrong with the comparison, or that no rows are left to test on."""
+        yield from super().problems(dataset, data)
+        if self.rows == data.rows:
+            yield f"rows: {self.rows} are all of {dataset!r}; leave some to test on"
+
+
+def _mem_mb(numbers: int) -> int:
+    return PROCESSES_MB + ceil(8 * numbers / 1e6)
+
+
+class Experiment(models.Experiment):
+    """Randomized against exact methods on rows drawn from one dataset."""
+
+    needs = ()
+    # The paper has no such comparison.
+    published: ClassVar[bool] = False  # type: ignore[misc]
+
+    pca: Pca | None = Field(
+        None, description="RPCA against exact kernel PCA; pictures are taken whole"
+    )
+    cca: Cca | None = Field(
+        None,
+        description="RCCA against exact kernel CCA; tested on as many other rows, or all that "
+        "are left",
+    )
+
+    def analyses(self) -> dict[str, Analysis]:
+        """Return the comparisons asked for."""
+        both = {"pca": self.pca, "cca": self.cca}
+        return {name: own for name, own in both.items() if own is not None}
+
+    def is_timed(self) -> bool:
+        """Tell whether wall times are asked for."""
+        return any(own.times for own in self.analyses().values())
+
+    def comparisons(self) -> list[dict[str, Any]]:
+        """Return the settings of each comparison."""
+        return [
+            {"analysis": name} | own.model_dump(mode="json", exclude={"times"})
+            for name, own in self.analyses().items()
+        ]
+
+    def timings(self) -> list[dict[str, Any]]:
+        """Return the settings of each race."""
+        shared = {"components", "gamma", "reg"}
+        return [
+            {"analysis": name}
+            | own.model_dump(mode="json", include=shared)
+            | own.times.model_dump(mode="json")
+            for name, own in self.analyses().items()
+            if own.times
+        ]
+
+    def problems(self, data: Facts) -> Iterator[str]:
+        """Yield what is wrong with either comparison."""
+        if not self.analyses():
+            yield "pca: give pca, cca or both"
+        for name, own in self.analyses().items():
+            if missing := [array for array in own.needs if array not in data.arrays]:
+                lacking = " and no ".join(missing)
+                yield f"dataset: {self.dataset!r} has no {lacking}, which {name} needs"
+            yield from (f"{name}.{problem}" for problem in own.problems(self.dataset, data))
+
+    def compare_mem_mb(self) -> int:
+        """Return the memory of the comparisons, in millions of bytes."""
+        return max(own.compare_mem_mb() for own in self.analyses().values())
+
+    def times_mem_mb(self) -> int:
+        """Return the memory of the races, in millions of bytes; 0 if there are none."""
+        return max(own.times_mem_mb() for own in self.analyses().values())
+
+    def mem_mb(self) -> int:
+        """Return the memory of the larger job, in millions of bytes."""
+        return max(self.compare_mem_mb(), self.times_mem_mb())
+
+    def compare_minutes(self, threads: int) -> int:
+        """Return the minutes that the comparisons may take."""
+        operations = sum(own.compare_operations() for own in self.analyses().values())
+        return MINUTES_BESIDE + ceil(_minutes(operations, threads))
+
+    def times_minutes(self, threads: int) -> int:
+        """Return the minutes that the races may take."""
+        operations = sum(own.times_operations() for own in self.analyses().values())
+        return MINUTES_BESIDE + ceil(_minutes(operations, threads))
+
+    def forecast(self, cores: int) -> float:
+        """Estimate the minutes of comparisons and races from their operations."""
+        each = self.analyses().values()
+        return _minutes(
+            sum(own.compare_operations() + own.times_operations() for own in each), cores
+        )
+
+
+def _minutes(operations: int, cores: int) -> float:
+    return operations / OPERATIONS_PER_SECOND / cores / 60
+
+
+class Rpca(Experiments[Experiment]):
+    """RPCA and RCCA against exact kernel methods: experiments by name."""
+
+    def has_pca(self) -> bool:
+        """Tell whether any experiment compares with kernel PCA."""
+        return any(own.pca for _, own in self.items())
+
+    def has_cca(self) -> bool:
+        """Tell whether any experiment compares with kernel CCA."""
+        return any(own.cca for _, own in self.items())
+
+    def is_timed(self) -> bool:
+        """Tell whether any experiment asks for wall times."""
+        return any(own.is_timed() for _, own in self.items())
+
+
+SETTINGS = Rpca
