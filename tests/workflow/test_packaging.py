@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 CONDA_NAMES = {"matplotlib": "matplotlib-base", "snakemake": "snakemake-minimal"}
+PIP_ONLY = {"kaldi-native-fbank>=1.20"}
 
 
 def direct(*extras: str) -> list[Requirement]:
@@ -122,8 +123,10 @@ PYTHON = f"python{PROJECT['project']['requires-python']}"
 def conda_environment(path: str) -> set[str]:
     """Return the packages of an environment file, those under pip too, but this project."""
     *packages, pip = conda_packages(path)
-    under_pip = pip["pip"] if isinstance(pip, dict) else [pip]
-    return {*packages, *under_pip} - {"pip", "-e ."}
+    assert isinstance(pip, dict)
+    assert set(pip["pip"]) <= {*PIP_ONLY, "-e ."}
+    assert not PIP_ONLY & set(packages)
+    return {*packages, *pip["pip"]} - {"pip", "-e ."}
 
 
 def test_conda_environment_holds_the_direct_dependencies():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workflow.data import awa, cifar, embedded, mnist, own, sources, speech
+from workflow.data import awa, cifar, embedded, microbeam, mnist, own, sources, speech
 from workflow.data.checksums import file_sha256
 from workflow.data.errors import DataError
 from workflow.data.fetch import fetch_source, in_mirror, is_cached, with_checksums
@@ -75,6 +75,12 @@ class Dataset:
 
 def _embedded(make: Callable[[], Content]) -> Callable[[Mapping[str, Path]], Content]:
     return lambda _files: make()
+
+
+def _recordings(name: str, speakers: Sequence[str], rows: int, prepared_mb: int) -> Dataset:
+    source = sources.xrmb_recordings(speakers)
+    facts = Facts(("x", "y", "groups", "speakers"), rows, sum(speech.COLUMNS.values()))
+    return Dataset(name, source.title, facts, microbeam.parse, prepared_mb, source)
 
 
 CATALOGUE = {
@@ -151,23 +157,10 @@ CATALOGUE = {
             80,
             sources.XRMB,
         ),
-        Dataset(
-            "xrmb-full",
-            "XRMB, the full TTIC set",
-            Facts(("x", "y", "labels", "groups", "given_split")),
-            lambda files: speech.parse_mat_pair(*files.values()),
-            2530,
-            sources.XRMB_FULL,
-        ),
-        Dataset(
-            "mocha",
-            "MOCHA-TIMIT, speaker fsew0",
-            Facts(("x", "y", "labels", "groups", "given_split")),
-            lambda files: speech.parse_mat_pair(*files.values()),
-            78,
-            sources.MOCHA,
-            stand_in="XRMB",
-        ),
+        _recordings("xrmb-jw61", ("JW61",), 30_506, 48),
+        _recordings("xrmb-jw62", ("JW62",), 30_535, 48),
+        _recordings("xrmb-jw63", ("JW63",), 28_257, 44),
+        _recordings("xrmb-jw", ("JW61", "JW62", "JW63"), 89_298, 139),
     )
 }
 
@@ -209,8 +202,6 @@ def availability(entry: Dataset, cache: Path, checksums: Mapping[str, str] | Non
         return "in the cache"
     if all(is_cached(file, cache) or in_mirror(file) for file in files):
         return "in the mirror"
-    if not any(form.origins for file in files for form in file.forms()):
-        return "only by hand or mirror"
     return "from the network, untried"
 
 

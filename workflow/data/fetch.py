@@ -80,11 +80,11 @@ def fetch_source(
     found = {}
     progress = tqdm(wanted.items(), desc=source.title, unit="file", disable=None, leave=False)
     for name, file in progress:
-        found[name] = fetch(file, directory, patience=patience, by_hand=source.by_hand)
+        found[name] = fetch(file, directory, patience=patience)
     return found
 
 
-def fetch(file: File, cache: Path, *, patience: Patience | None = None, by_hand: str = "") -> Path:
+def fetch(file: File, cache: Path, *, patience: Patience | None = None) -> Path:
     """Return the path of a verified copy of `file` in the cache, fetching it if need be.
 
     Parameters
@@ -92,8 +92,6 @@ def fetch(file: File, cache: Path, *, patience: Patience | None = None, by_hand:
     file : File
     cache : Path
     patience : Patience, optional
-    by_hand : str
-        Added to the message if no source yields the file.
     """
     job = _Fetch(cache, patience or Patience())
     try:
@@ -102,7 +100,7 @@ def fetch(file: File, cache: Path, *, patience: Patience | None = None, by_hand:
         job.failures.append((str(cache), _no_room(cache, file, error)))
         path = None
     if path is None:
-        raise FetchError(_explain(file, cache, job.failures, by_hand))
+        raise FetchError(_explain(file, cache, job.failures))
     return path
 
 
@@ -264,7 +262,7 @@ def _no_room(cache: Path, file: File, error: OSError) -> str:
     )
 
 
-def _explain(file: File, cache: Path, failures: list[tuple[str, str]], by_hand: str) -> str:
+def _explain(file: File, cache: Path, failures: list[tuple[str, str]]) -> str:
     tried = [f"  - {what}: {why}" for what, why in failures] or ["  - none: it has no address"]
     if mirror_directory() is None:
         tried.append("  - mirror: RNCA_MIRROR is not set")
@@ -279,7 +277,7 @@ def _explain(file: File, cache: Path, failures: list[tuple[str, str]], by_hand: 
             f"By hand: put it at {cache / file.checksum.cache_name}, or at {file.mirror} in a "
             f"directory named by RNCA_MIRROR; it must have {file.checksum}."
         )
-    return "\n".join([*lines, by_hand] if by_hand else lines)
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

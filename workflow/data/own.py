@@ -3,14 +3,13 @@
 An entry names the ``kind`` of the files and where the two views are::
 
     mydata:
-      kind: npz                             # npz, npy, csv, mat or xrmb-mat
+      kind: npz                             # npz, npy, csv or mat
       x: {file: views.npz, array: acoustic} # `array` only where a file holds several
       y: {file: views.npz, array: lips}
       split: {file: views.npz, array: part} # optional: 0/1/2 or train/tune/test per row
       groups: {file: views.npz, array: who} # optional: rows of one group stay together
 
-A plain file name may stand for ``{file: ...}``. ``xrmb-mat`` is a pair of .mat files with XRMB's
-variable names (X1, XV1, XTe1 and X2, XV2, XTe2), which carry their own split and groups.
+A plain file name may stand for ``{file: ...}``.
 """
 
 from __future__ import annotations
@@ -29,10 +28,9 @@ from workflow.data.checksums import file_sha256
 from workflow.data.errors import DataError
 from workflow.data.matlab import MatFile
 from workflow.data.prepared import Content, check_arrays
-from workflow.data.speech import parse_mat_pair
 from workflow.data.splits import PARTS
 
-KINDS = ("npz", "npy", "csv", "mat", "xrmb-mat")
+KINDS = ("npz", "npy", "csv", "mat")
 _KEYS = {"kind", "title", "x", "y", "split", "groups"}
 _NPZ_LIMIT = 1 << 36
 
@@ -56,21 +54,16 @@ def read(name: str, entry: Mapping[str, Any]) -> Content:
     places = {
         key: _place(name, key, entry[key]) for key in ("x", "y", "split", "groups") if key in entry
     }
-    if entry["kind"] == "xrmb-mat":
-        arrays, extra = parse_mat_pair(places["x"][0], places["y"][0])
-    else:
-        extra = {}
-        arrays = {key: _read_array(entry["kind"], *places[key]) for key in places}
-        if "split" in arrays:
-            arrays["given_split"] = _split_codes(places["split"][0], arrays.pop("split"))
-        if "groups" in arrays:
-            arrays["groups"] = _group_codes(arrays["groups"])
+    arrays = {key: _read_array(entry["kind"], *places[key]) for key in places}
+    if "split" in arrays:
+        arrays["given_split"] = _split_codes(places["split"][0], arrays.pop("split"))
+    if "groups" in arrays:
+        arrays["groups"] = _group_codes(arrays["groups"])
     arrays = check_arrays(name, arrays)
     if len(arrays["x"]) < 2:
         raise DataError(f"dataset {name!r}: one row only; correlations need at least two")
     files = sorted({file for file, _ in places.values()})
     meta = {
-        **extra,
         "title": entry.get("title") or name,
         "sources": [{"file": str(file), "sha256": file_sha256(file)} for file in files],
     }
@@ -86,12 +79,6 @@ def _check_entry(name: str, entry: Mapping[str, Any]) -> None:
     missing = {"x", "y"} - set(entry)
     if missing:
         raise DataError(f"dataset {name!r}: lacks {sorted(missing)}; say in which file it is")
-    needless = {"split", "groups"} & set(entry)
-    if entry["kind"] == "xrmb-mat" and needless:
-        raise DataError(
-            f"dataset {name!r}: {sorted(needless)} given, but xrmb-mat files carry their own split "
-            "and groups; leave it out, or use kind mat"
-        )
 
 
 def _place(name: str, key: str, value: Any) -> tuple[Path, str | None]:

@@ -9,7 +9,8 @@ array           shape                  meaning
 ``x``, ``y``    n × p, n × q           the two views (``x`` alone: the features of privileged data)
 ``images``      n × h × w [× 3]        uint8 pictures
 ``labels``      n                      class of each row
-``groups``      n                      utterance, speaker, ...: rows that must stay together
+``groups``      n                      utterance, ...: rows that must stay together
+``speakers``    n                      the speaker of each row, where a dataset may hold several
 ``given_split`` n                      int8, 0 = train, 1 = tune, 2 = test, as the source has it
 ``attributes``  classes × attributes   uint8, privileged facts about each class
 ==============  =====================  ==========================================================
@@ -33,17 +34,18 @@ from numpy.typing import NDArray
 from workflow.data.errors import DataError
 
 FORMAT = 1
-ROW_ARRAYS = ("x", "y", "images", "labels", "groups", "given_split")
+ROW_ARRAYS = ("x", "y", "images", "labels", "groups", "speakers", "given_split")
 DIMENSIONS = {
     "x": (2,),
     "y": (2,),
     "images": (3, 4),
     "labels": (1,),
     "groups": (1,),
+    "speakers": (1,),
     "given_split": (1,),
     "attributes": (2,),
 }
-INTEGER_ARRAYS = ("labels", "groups", "given_split", "attributes")
+INTEGER_ARRAYS = ("labels", "groups", "speakers", "given_split", "attributes")
 META_DEFAULTS: dict[str, Any] = {
     "stand_in": None,
     "citation": "",

@@ -9,7 +9,7 @@ this was written, so that some may have moved.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files as package_files
 from pathlib import Path
@@ -100,8 +100,6 @@ class Source:
     licence, citation : str
     notes : tuple of str
         What a user must know; carried into the prepared dataset.
-    by_hand : str
-        How to make the files when no origin has them.
     """
 
     title: str
@@ -110,7 +108,6 @@ class Source:
     licence: str
     citation: str
     notes: tuple[str, ...] = ()
-    by_hand: str = ""
 
     @property
     def size(self) -> int | None:
@@ -241,10 +238,15 @@ CIFAR10 = Source(
 _AWA_ROOT = f"{_GITHUB}/samorr/Animals-with-Attributes/479279506002166297babca945cc90de4f2a4360"
 
 
+def _listed(table: str) -> list[dict[str, str]]:
+    """Return the rows of a table of files beside this module: ``file``, ``bytes``, ``sha256``."""
+    text = package_files("workflow.data").joinpath(table).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
 def _awa_files() -> dict[str, File]:
-    text = package_files("workflow.data").joinpath("awa_files.csv").read_text(encoding="utf-8")
     found = {}
-    for row in csv.DictReader(text.splitlines()):
+    for row in _listed("awa_files.csv"):
         name = row["file"]
         folder = "code/feat/" if name.endswith(".bz2") else ""
         found[name] = File(
@@ -270,16 +272,16 @@ _XRMB_ROOT = (
     f"{_GITHUB}/lopezpaz/randomized_nonlinear_component_analysis"
     "/9e8d874683e4131c66a5d326a0b2ac0003248353/code"
 )
-_XRMB_CITATION = (
+_WESTBURY = (
     "J. R. Westbury, X-ray microbeam speech production database user's handbook, University of "
-    "Wisconsin, 1994; prepared by K. Livescu and others at TTIC"
+    "Wisconsin, 1994"
 )
 
 XRMB = Source(
     title="XRMB, the paper's own split",
     homepage="https://github.com/lopezpaz/randomized_nonlinear_component_analysis",
     licence="none stated; research use",
-    citation=_XRMB_CITATION,
+    citation=f"{_WESTBURY}; prepared by K. Livescu and others at TTIC",
     files={
         name: File(
             name,
@@ -298,56 +300,33 @@ XRMB = Source(
     ),
 )
 
-_XRMB_FULL_ROOT = "https://home.ttic.edu/~klivescu/XRMB_data/full"
+_JW_ROOT = f"{_GITHUB}/ericchen15/Guess-the-Word/da7b712ea33992199bbd6c4a667cf2e21fd481c3"
 
-XRMB_FULL = Source(
-    title="XRMB, the full TTIC set",
-    homepage=f"{_XRMB_FULL_ROOT}/README",
-    licence="research use, see its homepage",
-    citation=_XRMB_CITATION,
-    files={
-        name: File(name, f"xrmb-full/{name}", None, (Url(f"{_XRMB_FULL_ROOT}/{name}"),))
-        for name in (
-            "XRMBf2KALDI_window7_single1.mat",
-            "XRMBf2KALDI_window7_single2.mat",
-        )
-    },
-    notes=(
-        "another dataset than the paper's XRMB column (1.43 million rows, many speakers): never "
-        "to be compared with it",
-        "its source publishes no checksum: the one it was accepted by was given by the user",
-    ),
-)
 
-MOCHA = Source(
-    title="MOCHA-TIMIT, speaker fsew0",
-    homepage="https://www.cstr.ed.ac.uk/research/projects/artic/mocha.html",
-    licence="research, educational and individual use; Queen Margaret University College, 1999",
-    citation="A. Wrench, The MOCHA-TIMIT articulatory database, Queen Margaret University "
-    "College, Edinburgh, 1999",
-    files={
-        f"MOCHA_fsew0_window7_single{number}.mat": File(
-            f"MOCHA_fsew0_window7_single{number}.mat",
-            f"speech/MOCHA_fsew0_window7_single{number}.mat",
-            Checksum(digest),
-            size=size,
-        )
-        for number, size, digest in (
-            (1, 50_558_298, "b6e341ed17a8366cc7b999bb9567b75ee84e010ce7bac1aadd7e0f12c8ae68e3"),
-            (2, 19_503_044, "3821d9019598cb975854783ada5387d25d2b495c97c706ce59be8d351f8bf262"),
-        )
-    },
-    notes=(
-        "stands in for XRMB in shape only; its numbers are not comparable to XRMB's",
-        "30,000/10,000/10,000 random frames of one speaker: windows of seven frames overlap, so "
-        "most test rows share a frame with a training row; see the leak audit",
-    ),
-    by_hand="They are made from the public corpus, speaker fsew0 of version 1.1: 39 MFCC "
-    "(12 + log energy, first and second differences; 25 ms windows every 10 ms), and 14 "
-    "articulograph coordinates (upper and lower lip, lower incisor, tongue tip, body and dorsum, "
-    "velum; low-passed at 40 Hz, interpolated to the acoustic frames) with two laryngograph "
-    "measures (log RMS, voicing); windows of seven frames, leading and trailing silence cut, "
-    "50,000 frames drawn at random and kept as X1, XTe1, XV1 and X2, XTe2, XV2 with utterance "
-    "numbers trainID, testID, tuneID. A set made anew has another checksum: use it as a dataset "
-    "of your own.",
-)
+def xrmb_recordings(speakers: Sequence[str]) -> Source:
+    """Return the recordings of some of the speakers JW61, JW62 and JW63, two files a task."""
+    return Source(
+        title=f"XRMB, recordings of {', '.join(speakers)}",
+        homepage="https://github.com/ericchen15/Guess-the-Word",
+        licence="none stated; research use: cite the handbook, and name grant R01 DC 00820 of the "
+        "National Institute on Deafness and Other Communication Disorders (NIDCD) in publications",
+        citation=f"{_WESTBURY}; supported by NIDCD grant R01 DC 00820",
+        files={
+            row["file"]: File(
+                row["file"].replace("/", "-"),
+                f"xrmb/jw/{row['file']}",
+                Checksum(row["sha256"]),
+                (Url(f"{_JW_ROOT}/{row['file']}"),),
+                size=int(row["bytes"]),
+            )
+            for row in _listed("xrmb_files.csv")
+            if row["file"].startswith(tuple(speakers))
+        },
+        notes=(
+            "other speakers than the paper's, who is JW11 by later papers of the same group",
+            "39 MFCC a frame by kaldi-native-fbank, and 16 pellet coordinates in mm; rows are "
+            "windows of seven frames of one utterance",
+            "windows overlap: of random rows most share a frame with a training row; see the leak "
+            "audit, and split by groups (utterances: 61005 is task tp005 of JW61)",
+        ),
+    )

@@ -50,10 +50,7 @@ class Place(Settings):
 class OwnDataset(Settings):
     """A dataset of one's own."""
 
-    kind: Literal["npz", "npy", "csv", "mat", "xrmb-mat"] = Field(
-        description="what the files are; `xrmb-mat` is a pair of .mat files with XRMB's variable "
-        "names, which hold a split and groups"
-    )
+    kind: Literal["npz", "npy", "csv", "mat"] = Field(description="what the files are")
     title: Title | None = Field(None, description="what it is called")
     x: FileName | Place = Field(
         description="the first view: a file name, or {file: …, array: …} if a file holds several"
@@ -74,8 +71,6 @@ class OwnDataset(Settings):
 
     def facts(self) -> Facts:
         """Return what is known of it before it is read."""
-        if self.kind == "xrmb-mat":
-            return Facts(("x", "y", "labels", "groups", "given_split"))
         optional = {"groups": self.groups, "given_split": self.split}
         return Facts(("x", "y", *(array for array, place in optional.items() if place)))
 
@@ -120,8 +115,6 @@ class RunSettings(Settings):
         for name, own in self.datasets.items():
             if name in CATALOGUE:
                 yield f"datasets.{name}: the workflow has a dataset of this name; choose another"
-            if own.kind == "xrmb-mat" and (own.split or own.groups):
-                yield f"datasets.{name}: files of kind xrmb-mat hold their own split and groups"
             for file in own.files():
                 if not os.path.isfile(file):
                     yield f"datasets.{name}: there is no file {_shortened(file)} under {Path.cwd()}"

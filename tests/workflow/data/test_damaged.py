@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import wave
 import zipfile
 import zlib
 from pathlib import Path
@@ -23,7 +24,7 @@ from PIL import Image
 from scipy.io import savemat
 
 from rnca import Moments
-from workflow.data import archives, awa, cifar, mnist, own, speech
+from workflow.data import archives, awa, cifar, microbeam, mnist, own, speech
 from workflow.data.errors import DataError
 from workflow.data.matlab import MatFile
 from workflow.data.prepared import load_prepared, write_prepared
@@ -116,6 +117,27 @@ def moments():
     return Moments(3, 2, features="abc").update(X[:, :3], Y[:, :2])
 
 
+def wav(samples=bytes(4000), channels=1):
+    stream = io.BytesIO()
+    with wave.open(stream, "wb") as sound:
+        sound.setnchannels(channels)
+        sound.setsampwidth(2)
+        sound.setframerate(microbeam.RATE)
+        sound.writeframes(samples)
+    return stream.getvalue()
+
+
+def announcing(data, size):
+    """A .wav file whose chunk of sound says that it has another size."""
+    place = data.index(b"data") + 4
+    return data[:place] + struct.pack("<I", size) + data[place + 4 :]
+
+
+def txy(rows):
+    pellets = "\t".join(["1000000", *map(str, range(-7, 8))])
+    return "".join(f"{6866 * row}\t{pellets}\n" for row in range(rows)).encode()
+
+
 MAT = {"X1": X[:3], "XV1": X[3:5], "XTe1": X[5:], "text": "none"}
 R = {"x_tr": X[:4], "y_tr": Y[:4], "x_te": X[4:], "y_te": Y[4:]}
 R_FILE = made(lambda path: rdata.write_rda(path, R, compression=None))
@@ -129,19 +151,20 @@ def read_mat(path):
         assert file.read(name).shape == shape
 
 
-def read_pair(path):
-    y = path.with_name("y.mat")
-    if not y.exists():
-        savemat(y, {"X2": Y[:3], "XV2": Y[3:5], "XTe2": Y[5:]})
-    arrays = speech.parse_mat_pair(path, y).arrays
-    assert arrays["x"].shape[1] == X.shape[1]
-    assert len(arrays["x"]) == len(arrays["y"]) == len(arrays["given_split"])
-
-
 def read_r(path):
     arrays = speech.parse_r_parts([path]).arrays
     assert arrays["x"].shape == (len(arrays["given_split"]), X.shape[1])
     assert arrays["y"].shape == (len(arrays["given_split"]), Y.shape[1])
+
+
+def read_sound(path):
+    assert microbeam.read_samples(path).ndim == 1
+
+
+def read_pellets(path):
+    times, pellets = microbeam.read_pellets(path)
+    assert pellets.shape == (len(times), 16)
+    assert np.isfinite(times).all()
 
 
 def read_picture(path):
@@ -197,7 +220,6 @@ CASES = {
     "idx, packed": (mnist.read_idx, gzip.compress(idx(np.zeros((2, 3, 4), np.uint8)))),
     "mat": (read_mat, made(lambda path: savemat(path, MAT), ".mat")),
     "mat, packed": (read_mat, made(lambda path: savemat(path, MAT, do_compression=True), ".mat")),
-    "mat pair": (read_pair, made(lambda path: savemat(path, MAT), ".mat")),
     "R": (read_r, R_FILE),
     "R, packed": (read_r, gzip.compress(R_FILE)),
     "pickle 2": (awa.read_pickled_array, pickle.dumps(ARRAY, 2)),
@@ -206,6 +228,8 @@ CASES = {
     "names": (read_names, b"1 ant\n2 bee\n"),
     "matrix": (read_matrix, b"0 1 1\n1 0 0\n"),
     "labels": (read_labels, json.dumps([1, 2, 3, 4, 5]).encode()),
+    "wav": (read_sound, wav()),
+    "txy": (read_pellets, txy(20)),
     "tar": (extract, tar()),
     "tar, packed": (extract, gzip.compress(tar())),
     "npy": (read_npy, npy(ARRAY)),
@@ -290,10 +314,10 @@ def large_png():
     return png((4, 4))[:12] + head + struct.pack(">I", zlib.crc32(head)) + png((4, 4))[33:]
 
 
-def large_mat(rows, view=X, names=("X1", "XV1", "XTe1")):
-    """A file whose variables have a row each and announce others."""
-    data = made(lambda path: savemat(path, dict.fromkeys(names, view[:1])), ".mat")
-    columns = view.shape[1]
+def large_mat(rows):
+    """A file whose variable has a row and announces others."""
+    data = made(lambda path: savemat(path, {"X1": X[:1]}), ".mat")
+    columns = X.shape[1]
     return data.replace(struct.pack("<2i", 1, columns), struct.pack("<2i", rows, columns))
 
 
@@ -344,6 +368,8 @@ HOSTILE = {
     "picture": (read_picture, large_png()),
     "nested labels": (read_labels, b"[" * 10**5),
     "mat": (read_mat, large_mat(2**31 - 1)),
+    "mat, of a million rows": (read_mat, large_mat(10**6)),
+    "mat, of negative rows": (read_mat, large_mat(-1)),
     "mat, two of a name": (read_mat, two_of_a_name()),
     "R sequence": (read_r, long_r_sequence(10**8)),
     "R vector": (
@@ -356,6 +382,11 @@ HOSTILE = {
     ),
     "pickled steps": (awa.read_pickled_array, b"\x80\x02" + b"N" * 10**6 + b"."),
     "pickled frame": (awa.read_pickled_array, b"\x80\x04\x95" + struct.pack("<Q", 2**33) + b"N."),
+    "wav": (read_sound, announcing(wav(), 2**32 - 1)),
+    "wav, packed": (read_sound, gzip.compress(wav(bytes(10**7)))),
+    "txy": (read_pellets, b"1\n" * 500_000),
+    "txy, one row": (read_pellets, b"1\t" * 500_000),
+    "txy, packed": (read_pellets, gzip.compress(txy(10**5))),
     "npy": (read_npy, large_npy((2**40, 2**10))),
     "npz": (read_npz, zipped({"x.npy": large_npy((2**33,))})),
     "npz, longer than numbers": (read_npz, zipped({"x.npy": large_npy((2**70,))})),
@@ -378,15 +409,6 @@ def test_hostile_files_are_refused(tmp_path, case):
         read(path)
     assert type(caught.value) is error_of(read)
     assert "hostile" in str(caught.value)
-
-
-@pytest.mark.parametrize("rows", [2**31 - 1, 10**6, -1])
-def test_pair_of_files_that_announce_rows_they_lack(tmp_path, rows):
-    x, y = tmp_path / "x.mat", tmp_path / "y.mat"
-    x.write_bytes(large_mat(rows))
-    y.write_bytes(large_mat(rows, Y, ("X2", "XV2", "XTe2")))
-    with pytest.raises(DataError, match=f"x.mat: X1 of shape .{rows}, 273. would take"):
-        speech.parse_mat_pair(x, y)
 
 
 # Peak memory belongs to a process; so do limits, in case that a file does what it announces.

@@ -73,25 +73,11 @@ def test_split_codes_may_be_whole_floats():
         read("mine", {**ENTRIES["mat"], "split": "parts.mat"})
 
 
-def test_pair_in_the_layout_of_xrmb(tmp_path):
-    view = np.arange(30 * 273, dtype=np.float32).reshape(30, 273)
-    savemat("1.mat", {"X1": view[:20], "XV1": view[20:25], "XTe1": view[25:]})
-    savemat("2.mat", {"X2": view[:20, :112], "XV2": view[20:25, :112], "XTe2": view[25:, :112]})
-    data = prepare("s", tmp_path / "s", entry={"kind": "xrmb-mat", "x": "1.mat", "y": "2.mat"})
-    assert np.bincount(data.given_split).tolist() == [20, 5, 5]
-    assert np.array_equal(data.x, view)
-    assert data.meta["frame_columns"] == 39
-
-
 NPY = ENTRIES["npy"]
 BAD = {
     "unknown key": ({**NPY, "colour": 1}, r"unknown \['colour'\]"),
     "unknown kind": ({**NPY, "kind": "hdf"}, "kind 'hdf'; known are"),
     "no y": ({"kind": "npy", "x": "x.npy"}, r"lacks \['y'\]"),
-    "split of xrmb-mat": (
-        {**NPY, "kind": "xrmb-mat", "split": "part.csv"},
-        r"\['split'\] given, but xrmb-mat files carry their own split",
-    ),
     "no such file": ({**NPY, "y": "z.npy"}, "no file z.npy"),
     "not a place": ({**NPY, "y": 3}, "3 must be a file name"),
     "array in npy": ({**NPY, "y": {"file": "y.npy", "array": "b"}}, "holds one array"),

@@ -33,11 +33,8 @@ def test_addresses_are_https_and_mirror_paths_stay_inside(name):
 @pytest.mark.parametrize("name", FETCHED)
 def test_every_file_has_a_checksum_of_its_own(name):
     files = list(CATALOGUE[name].source.files.values())
-    if name == "xrmb-full":
-        assert [file.checksum for file in files] == [None, None]
-    else:
-        assert len({file.checksum.digest for file in files}) == len(files)
-        assert all(form.checksum for form in forms(name))
+    assert len({file.checksum.digest for file in files}) == len(files)
+    assert all(form.checksum for form in forms(name))
 
 
 def test_animals_have_fifty_classes_and_three_tables():
@@ -45,3 +42,13 @@ def test_animals_have_fifty_classes_and_three_tables():
     assert sum(name.endswith("-surf.pic.bz2") for name in files) == 50
     assert set(files) >= {"classes.txt", "predicates.txt", "predicate-matrix-binary.txt"}
     assert len(files) == 53
+
+
+def test_recordings_are_two_files_a_task_of_the_speakers_named():
+    pooled = CATALOGUE["xrmb-jw"].source.files
+    single = [CATALOGUE[f"xrmb-jw{number}"].source.files for number in (61, 62, 63)]
+    assert [len(files) for files in single] == [82, 82, 82]
+    assert pooled == single[0] | single[1] | single[2]
+    assert {name.replace(".txy", ".wav") for name in pooled if name.endswith(".txy")} == {
+        name for name in pooled if name.endswith(".wav")
+    }

@@ -9,53 +9,20 @@ from scipy.io import savemat
 from workflow.data.checksums import Checksum
 from workflow.data.errors import DataError
 from workflow.data.matlab import MatFile
-from workflow.data.speech import paper_parts, parse_mat_pair, parse_r_parts
+from workflow.data.speech import paper_parts, parse_r_parts
 
 RNG = np.random.default_rng(0)
 A = RNG.normal(size=(30, 273)).astype(np.float32)
 B = RNG.normal(size=(30, 112)).astype(np.float32)
-ONE = {"X1": A[:15], "XV1": A[15:20], "XTe1": A[20:]}
-TWO = {"X2": B[:15], "XV2": B[15:20], "XTe2": B[20:]}
-IDS = {"trainID": np.arange(15.0), "tuneID": np.arange(5.0)[:, None], "testID": np.arange(10.0)}
 
 
 @pytest.fixture
-def pair(tmp_path):
-    def make(one=ONE, two=TWO, **options):
-        paths = tmp_path / "1.mat", tmp_path / "2.mat"
-        savemat(paths[0], one, **options)
-        savemat(paths[1], two, **options)
-        return paths
+def mat(tmp_path):
+    def make(**options):
+        savemat(tmp_path / "1.mat", {"X1": A, "XTe1": A}, **options)
+        return tmp_path / "1.mat"
 
     return make
-
-
-@pytest.mark.parametrize("compressed", [False, True])
-def test_mat_pair(pair, compressed):
-    arrays = parse_mat_pair(*pair(two=TWO | IDS, do_compression=compressed)).arrays
-    assert np.array_equal(arrays["x"], A)
-    assert np.array_equal(arrays["y"], B)
-    assert np.bincount(arrays["given_split"]).tolist() == [15, 5, 10]
-    assert arrays["groups"].tolist() == [*range(15), *range(5), *range(10)]
-    assert "labels" not in arrays
-
-
-BAD_PAIRS = {
-    "columns": ({**ONE, "X1": A[:15, 1:]}, TWO, r"X1 has shape \(15, 272\)"),
-    "rows": (ONE, {**TWO, "XV2": B[15:19]}, "must belong to row i"),
-    "missing": ({"X1": A}, TWO, "no numeric variable 'XV1'; it has"),
-    "text": ({**ONE, "X1": "hello"}, TWO, "no numeric variable 'X1'"),
-    "structure": ({**ONE, "X1": {"a": 1}}, TWO, "no numeric variable 'X1'"),
-    "ids": (ONE, TWO | IDS | {"testID": np.arange(9.0)}, "testID must hold 10 whole numbers"),
-    "fractional": (ONE, TWO | IDS | {"testID": np.arange(10) / 2}, "testID must hold"),
-}
-
-
-@pytest.mark.parametrize("case", BAD_PAIRS)
-def test_bad_mat_pairs_are_named(pair, case):
-    one, two, message = BAD_PAIRS[case]
-    with pytest.raises(DataError, match=message):
-        parse_mat_pair(*pair(one, two))
 
 
 BAD_MAT = {
@@ -69,16 +36,16 @@ BAD_MAT = {
 
 @pytest.mark.parametrize("compressed", [False, True])
 @pytest.mark.parametrize("case", BAD_MAT)
-def test_bad_mat_files_are_named(pair, case, compressed):
+def test_bad_mat_files_are_named(mat, case, compressed):
     harm, message = BAD_MAT[case]
-    path, _ = pair(do_compression=compressed)
+    path = mat(do_compression=compressed)
     path.write_bytes(harm(path.read_bytes()))
     with pytest.raises(DataError, match=message):
         MatFile(path).read("XTe1")
 
 
-def test_version_4_is_refused(pair):
-    path, _ = pair(format="4")
+def test_version_4_is_refused(mat):
+    path = mat(format="4")
     with pytest.raises(DataError, match="not a MATLAB file of version 5 to 7"):
         MatFile(path)
 

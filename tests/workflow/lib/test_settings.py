@@ -75,7 +75,6 @@ OF_THE_RUN = [
     ("datasets.mine", MINE | {"kind": "xls"}, "kind: 'xls' must be 'npz', 'npy', 'csv', 'mat' or"),
     ("datasets.mine", MINE | {"y": 3}, "datasets.mine.y: 3 must be text or must consist of keys"),
     ("datasets.mine", MINE | {"y": {"name": "a"}}, "datasets.mine.y.file: required, but not given"),
-    ("datasets.mine", MINE | {"kind": "xrmb-mat", "split": "s"}, "hold their own split and groups"),
     ("datasets.mnist", MINE, "datasets.mnist: the workflow has a dataset of this name; choose"),
     ("checksums", {"a.mat": SHA}, "checksums.a.mat: only for files whose source publishes none: "),
     ("checksums", {"train-images-idx3-ubyte.gz": SHA}, "only for files whose source publishes"),
@@ -146,7 +145,7 @@ def test_own_dataset_may_be_used_with_what_it_has(tmp_path, monkeypatch):
     config["rcca"]["digits"] |= {"dataset": "mine", "split": {"scheme": "given"}}
     (sentence, _) = mistakes(config)
     assert "rcca.digits.split.scheme: 'mine' has no given_split to split by" in sentence
-    config["datasets"]["mine"] = {"kind": "xrmb-mat", "x": "a.npz", "y": "b.npz"}
+    config["datasets"]["mine"] = entry | {"split": "b.npz"}
     assert check(config).datasets["mine"].files() == ["a.npz", "b.npz"]
 
 
