@@ -19,6 +19,9 @@ from rnca import (
 X = np.random.default_rng(0).normal(size=(60, 4))
 Y = X[:, :3] + np.random.default_rng(1).normal(size=(60, 3))
 
+# Clusters of noise have no eigengap.
+pytestmark = pytest.mark.filterwarnings("ignore:n_clusters")
+
 
 def rcca(**given):
     return RCCA(**{"n_components": 2, "n_features": 10, "random_state": 0, **given})
@@ -205,6 +208,8 @@ KERNELS = ["fourier", "nystroem", "orthogonal", "fastfood", "qmc"]
 @pytest.mark.parametrize("kind", KERNELS)
 def test_values_beyond_float32(kind):
     words = ("leave the range of float32", "1e+200 in column 2", "Rescale", 'dtype="float64"')
+    if kind == "nystroem":  # which takes float64 by itself where float32 would cancel
+        words = ("leave the range of float", "1e+200 in column 2", "Rescale")
     words = (*words, "with gamma=0.5")
     far = spoiled(X, 1e200)
     model = rcca(feature_map=kind, gamma=0.5, n_components=1)
@@ -216,7 +221,7 @@ def test_values_beyond_float32(kind):
     refused(lambda: RPCA(1, feature_map=kind, n_features=5, gamma=0.5).fit(far), *words)
 
 
-@pytest.mark.parametrize("kind", KERNELS)
+@pytest.mark.parametrize("kind", [kind for kind in KERNELS if kind != "nystroem"])
 def test_widths_beyond_float32(kind):
     words = ("leave the range of float32", "with gamma=1e+90", "Rescale")
     refused(lambda: rcca(feature_map=kind, gamma=1e90).fit(X, Y), *words)

@@ -233,12 +233,18 @@ def chosen(frame, where):
     return rows
 
 
-def unit(frame, rule):
+def _first(frame, rule):
+    """Return the experiment that a rule is about."""
+    names = [rule["experiment"]] if isinstance(rule["experiment"], str) else rule["experiment"]
+    return next((name for name in names if name in set(frame["experiment"])), names[0])
+
+
+def unit(frame, own, rule):
     """Return what 1 of a rule's statistic is in the CSV: of a ratio, the mean it is over."""
     other = rule.get("over", {})
     if "where" not in other:
         return 1.0
-    return frame.loc[chosen(frame, other["where"]), rule["value"]].mean()
+    return frame.loc[chosen(frame, own | other["where"]), rule["value"]].mean()
 
 
 def spoilt(claim, tmp_path, towards):
@@ -250,7 +256,9 @@ def spoilt(claim, tmp_path, towards):
             continue
         frame = pd.read_csv(there)
         target.parent.mkdir(parents=True, exist_ok=True)
-        rows, value = chosen(frame, rule.get("where", {})), unit(frame, rule) * towards(rule)
+        own = {"experiment": _first(frame, rule)} if "experiment" in rule else {}
+        rows = chosen(frame, own | rule.get("where", {}))
+        value = unit(frame, own, rule) * towards(rule)
         for key in ("value", "low", "high"):
             if key in rule:
                 frame[rule[key]] = frame[rule[key]].astype(float)

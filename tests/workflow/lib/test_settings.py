@@ -72,7 +72,7 @@ OF_THE_RUN = [
     ("datasets.mine", MINE, "datasets.mine: there is no file 'a.npy' under "),
     ("datasets.mine", MINE | {"x": "x" * 5000}, "datasets.mine: there is no file 'xxx"),
     ("datasets.mine", MINE | {"x": "a\0b"}, r"datasets.mine: there is no file 'a\x00b'"),
-    ("datasets.mine", MINE | {"kind": "xls"}, "kind: 'xls' must be 'npz', 'npy', 'csv', 'mat' or"),
+    ("datasets.mine", MINE | {"kind": "xls"}, "kind: 'xls' must be 'npz', 'npy', 'csv' or 'mat'"),
     ("datasets.mine", MINE | {"y": 3}, "datasets.mine.y: 3 must be text or must consist of keys"),
     ("datasets.mine", MINE | {"y": {"name": "a"}}, "datasets.mine.y.file: required, but not given"),
     ("datasets.mnist", MINE, "datasets.mnist: the workflow has a dataset of this name; choose"),

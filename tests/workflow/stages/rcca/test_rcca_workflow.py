@@ -137,7 +137,7 @@ def test_killed_training_goes_on_where_it_was(project):
             history = stored["history"]
         assert 0 < len(history) < 300
 
-        code, screen = project.launch(*arguments[1:])
+        code, screen = project.launch(*arguments[2:])
     assert code == 0, screen
     epochs = pd.read_csv(project.file(curve))
     assert len(epochs) == 300

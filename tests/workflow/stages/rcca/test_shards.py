@@ -141,7 +141,7 @@ def test_shard_never_holds_a_whole_view(tmp_path):
     n, columns = 100_000, 200
     x = np.random.default_rng(0).standard_normal((n, columns), dtype=np.float32)
     write_prepared(tmp_path / "toy", {"x": x, "y": x[:, :2]}, META)
-    split = {"scheme": "random", "train": n - 500, "test": 500}
+    split = {"scheme": "random", "train": n - 500, "tune": None, "test": 500}
     settings = json.dumps(vars(experiment(split=split)))
 
     def grown(what):
