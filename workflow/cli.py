@@ -125,7 +125,10 @@ def jobs_left(configfile: Path, targets: list[str]) -> str:
     done = subprocess.run([*command, "--dry-run"], capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(done.stdout + done.stderr)
-    table = done.stdout.rpartition("Job stats:\n")[2].partition("\n\n")[0]
+    _, found, table = done.stdout.rpartition("Job stats:\n")
+    if not found:
+        return ""
+    table = table.partition("\n\n")[0]
     # What could not be fetched is tried again by every run; that alone leaves nothing undone.
     rules = {line.split()[0] for line in table.splitlines()[2:] if line.strip()}
     return table if rules - {"fetch", "total"} else ""

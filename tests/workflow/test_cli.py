@@ -38,7 +38,8 @@ def test_run_of_no_known_commit_is_not_published(finished):
     assert not finished.file("results/published").exists()
 
 
-def test_clean_run_is_published_with_one_record(project):
+def test_clean_run_is_published_with_one_record(project, monkeypatch):
+    monkeypatch.chdir(project.directory)
     made = commit(project)
     code, screen = project.launch("lupi", *TEST)
     assert code == 0, screen

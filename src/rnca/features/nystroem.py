@@ -86,6 +86,9 @@ class NystroemFeatures(FeatureMap):
         if self.whiten:
             kernel = np.empty((len(self.landmarks_), len(self.landmarks_)))
             _gaussian_kernel(self.landmarks_, self.landmarks_, self.gamma_, kernel)
+            if not np.isfinite(kernel).all():
+                rows = self.landmarks_ + self.offset_
+                self._refuse_overflow(rows, self.landmarks_, np.dtype(np.float64))
             kernel[np.diag_indices_from(kernel)] = 1.0 + _JITTER
             self._factor = scipy.linalg.cholesky(kernel, lower=True, overwrite_a=True)
 
