@@ -218,6 +218,8 @@ def test_values_beyond_float32(kind):
     fitted = model.fit(X, Y)
     refused(lambda: fitted.transform(far), *words)
     refused(lambda: fitted.score(far, Y), *words)
+    if kind == "nystroem":  # the mean is far from every landmark, which are whitened first
+        words = ("leave the range of float64", "in column 2", "Rescale")
     refused(lambda: RPCA(1, feature_map=kind, n_features=5, gamma=0.5).fit(far), *words)
 
 
