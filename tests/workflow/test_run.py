@@ -38,7 +38,9 @@ def test_dry_run_plans_every_stage_without_network(project, config):
 @pytest.mark.parametrize("stage", stage_names())
 def test_target_of_a_stage_plans_its_jobs_alone(project, stage):
     planned = project.planned(stage, *TEST)
-    others = {f"{other}_report" for other in stage_names() if other != stage}
+    # One table of stage maps takes up the baselines of rcca.
+    own = {stage, "rcca"} if stage == "maps" else {stage}
+    others = {f"{other}_report" for other in stage_names() if other not in own}
     assert planned[f"{stage}_report"] == planned[stage] == 1
     assert not others & planned.keys()
     assert not SHOWN & planned.keys()

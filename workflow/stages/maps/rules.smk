@@ -100,7 +100,7 @@ rule maps_report:
         "report.py"
 
 
-# For `snakemake maps`: this stage, and those fits of stage rcca that a table of it shows.
+# For `snakemake maps`: this stage, and rcca where the settings have its baselines beside the paper's.
 rule maps:
     input:
         shown("maps"),
