@@ -166,7 +166,7 @@ class SVMPlus(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Needs `piqp <https://pypi.org/project/piqp/>`_. Memory is 8·(n + g)² bytes a few times, time
+    Needs the package `piqp`. Memory is 8·(n + g)² bytes a few times, time
     cubic in n + g, where g is the number of distinct privileged rows.
 
     Examples
