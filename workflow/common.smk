@@ -10,8 +10,8 @@ from pathlib import Path
 # jobs in conda environments, from which it takes PYTHONPATH away.
 OWN = [str(Path(workflow.basedir).resolve()), str(Path(workflow.basedir, "src").resolve())]
 sys.path[:0] = OWN
-inherited = [os.environ["PYTHONPATH"]] if os.environ.get("PYTHONPATH") else []
-os.environ["PYTHONPATH"] = os.pathsep.join([*OWN, *inherited])
+inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*OWN, *filter(None, inherited)]))
 
 # Snakemake writes this path into shell commands without quotes.
 sys.executable = shlex.quote(sys.executable)

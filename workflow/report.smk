@@ -48,9 +48,7 @@ summary_request = asks(
     "lib/summary.py",
     {
         "titles": {
-            name: title
-            for stage in stage_names()
-            for name, title in getattr(getattr(settings, stage), "titles", dict)().items()
+            stage: getattr(getattr(settings, stage), "titles", dict)() for stage in stage_names()
         }
     },
 )
@@ -143,7 +141,7 @@ rule summary:
             if read_exhibits(stage).outcomes
             for file in gathered(stage, *read_exhibits(stage).outcomes)
         ],
-        leaks=gathered("rcca", "leaks") if "rcca" in PARTS else [],
+        leaks=gathered("rcca", "leaks"),
         claims=rules.claims.output.markdown,
     output:
         f"{RESULTS}/summary.txt",

@@ -155,6 +155,7 @@ def test_touched_or_commented_code_reruns_nothing(finished):
         ("workflow/data/audit.py", "_CHUNK = 2048", "_CHUNK = 1024", {"rcca_leaks", "gather"}),
         ("workflow/stages/rcca/tables.py", '"tune", "test"', '"test",', {"rcca_report"}),
         ("workflow/stages/rcca/settings.py", "= 15\n", "= 16\n", set()),
+        ("workflow/stages/lupi/settings.py", "classes on either side", "classes", set()),
         ("workflow/stages/rcca/kernel.py", '"kcca"', '"KCCA"', {"rcca_kernel", "gather"}),
     ],
 )

@@ -1,5 +1,7 @@
 """What the screen shows at the end of a run."""
 
+from pathlib import Path
+
 from workflow.data.audit import leak_lines
 from workflow.lib.job import job
 from workflow.lib.outcomes import read_outcomes
@@ -11,13 +13,13 @@ if __name__ == "__main__":
         lines = [checked(table).decode() for table in given.get("tables", [])]
         lines.append(f"The paper: {checked(given.claims).decode().splitlines()[0]}")
         not_run = [
-            f"  {asked.titles.get(name, name)}: {reason}"
+            f"  {asked.titles[Path(file).parent.name].get(name, name)}: {reason}"
             for file in given.get("outcomes", [])
             for name, reason in read_outcomes(file, [])[1].items()
         ]
         lines += ["Not run:", *not_run] if not_run else ["All that these settings ask for was run."]
         if leaks := given.get("leaks"):
             found, _ = read_outcomes(leaks, [])
-            telling = leak_lines(found, asked.titles)
+            telling = leak_lines(found, asked.titles["rcca"])
             lines += ["Leaks:", *(f"  {line}" for line in telling)] if telling else []
         write_text(snakemake.output[0], "\n".join(lines) + "\n")

@@ -121,7 +121,7 @@ class Training:
 
     @cached_property
     def permuted(self) -> Matrix:
-        """The attributes, dealt out anew among the animals of these rows."""
+        """The attributes, permuted among the animals of these rows."""
         present = np.unique(self.rows.animal)
         table = self.attributes.copy()
         dealt = np.random.default_rng(self.seeds["animals"]).permutation(present)

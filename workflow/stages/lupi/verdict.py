@@ -10,8 +10,8 @@ from rnca._core.files import replacing
 from workflow.stages.lupi.tables import METHOD_NAMES, PREPROCESSING_NAMES, p_value
 
 _CONTROLS = {
-    "rcca-permuted-animals": "the attributes dealt out anew among the classes",
-    "rcca-permuted-images": "the attributes dealt out anew among the rows",
+    "rcca-permuted-animals": "the attributes permuted among the classes",
+    "rcca-permuted-images": "the attributes permuted among the rows",
     "rcca-y": "the label alone",
     "rcca-attributes": "the attributes alone",
     "lda": "the class in place of attributes and label",
@@ -224,7 +224,7 @@ def _oracle(summary: pd.DataFrame) -> list[str]:
         return []
     own, permuted = values["attributes"], values["attributes-permuted"]
     line = (
-        f"The attributes of test rows, if they were known, give {own:.2f} %, and dealt out anew "
+        f"The attributes of test rows, if they were known, give {own:.2f} %, and permuted "
         f"among the classes {permuted:.2f} %"
     )
     if own == permuted == 100:

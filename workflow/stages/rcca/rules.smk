@@ -39,10 +39,6 @@ def rcca_parts(what):
     }
 
 
-def rcca_gathered(what):
-    return gathered("rcca", what) if rcca_parts(what) else []
-
-
 PARTS["rcca"] = rcca_parts
 rcca_shard = asks(
     "stages/rcca/fit.py",
@@ -253,14 +249,14 @@ rule rcca_kernel:
 rule rcca_report:
     input:
         request=rcca_report.file,
-        sums=rcca_gathered("sums"),
-        leaks=rcca_gathered("leaks"),
-        timing=rcca_gathered("timing"),
-        svd=rcca_gathered("svd"),
-        tuning=rcca_gathered("tuning"),
-        dcca=rcca_gathered("dcca"),
-        curve=rcca_gathered("curve"),
-        kcca=rcca_gathered("kcca"),
+        sums=gathered("rcca", "sums"),
+        leaks=gathered("rcca", "leaks"),
+        timing=gathered("rcca", "timing"),
+        svd=gathered("rcca", "svd"),
+        tuning=gathered("rcca", "tuning"),
+        dcca=gathered("rcca", "dcca"),
+        curve=gathered("rcca", "curve"),
+        kcca=gathered("rcca", "kcca"),
         published="resources/paper/table1_rcca.csv",
     output:
         exhibits("rcca"),

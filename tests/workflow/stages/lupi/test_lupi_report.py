@@ -156,9 +156,9 @@ def test_table_holds_every_method_the_paper_s_numbers_and_what_was_not_run(tmp_p
                 "attributes do as well as the true ones.",
                 "The published level of RCCA, 62.74 %, is met with raw counts",
                 "The published level of the regular features, 55.15 %, is met with no prepro",
-                "the attributes dealt out anew among the classes (",
+                "the attributes permuted among the classes (",
                 "SVM+ does not improve on the SVM: ",
-                "give 100.00 %, and dealt out anew among the classes 100.00 %: they name the class",
+                "give 100.00 %, and permuted among the classes 100.00 %: they name the class",
             ],
         ),
         (
@@ -180,7 +180,7 @@ def test_table_holds_every_method_the_paper_s_numbers_and_what_was_not_run(tmp_p
             {"rcca-permuted-animals": 60.0, "rcca-permuted-images": 63.5},
             [
                 "and the true attributes do better than permuted ones.",
-                "the attributes dealt out anew among the rows (",
+                "the attributes permuted among the rows (",
                 "RCCA as published does worse",
                 "RCCA as published does better",
             ],
