@@ -1,6 +1,5 @@
 """Fits by one pass over the rows, which leaves moments, and a solution of these."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from itertools import chain
@@ -33,7 +32,7 @@ Matrix = npt.NDArray[np.float64]
 DRAWN = ("map_", "map_x_", "map_y_", "n_features_in_", "feature_names_in_", "_one_column_")
 
 
-class FeatureFit(BaseEstimator, ABC):
+class FeatureFit(BaseEstimator):
     """Base of the estimators on random features: draws maps, makes the pass, projects rows.
 
     A fit is made on an unfitted copy, whose state then replaces the old one by a single
@@ -49,13 +48,13 @@ class FeatureFit(BaseEstimator, ABC):
     dtype: Any
     verbose: bool = False
 
-    @abstractmethod
     def _draw(self, *data: Any) -> list[View]:
         """Check the data of each view, and draw the maps."""
+        raise NotImplementedError
 
-    @abstractmethod
     def _draw_maps(self, *views: View) -> None:
         """Draw the maps of views."""
+        raise NotImplementedError
 
     def _check_components(self, n: int | None) -> None:
         """Refuse more components than features or, if n is known, than rows allow."""
@@ -63,14 +62,14 @@ class FeatureFit(BaseEstimator, ABC):
     def _warn(self) -> None:
         """Warn of a fit whose results may mislead."""
 
-    @abstractmethod
     def _set_solution(self, moments: Moments) -> None:
         """Set the fitted attributes that follow from the moments of the drawn maps."""
+        raise NotImplementedError
 
     @property
-    @abstractmethod
     def _maps(self) -> list[FeatureMap]:
         """The fitted maps, one per view."""
+        raise NotImplementedError
 
     def empty_moments(self) -> Moments:
         """Return moments of no rows yet, for the drawn maps: what shards are merged into."""
