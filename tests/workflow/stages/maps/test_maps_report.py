@@ -12,11 +12,11 @@ from workflow.stages.maps.fit import SCORE_COLUMNS
 from workflow.stages.maps.sizes import model_sizes
 from workflow.stages.maps.tables import (
     score_summary,
+    score_table,
+    size_table,
     speed_summary,
+    speed_table,
     with_measured,
-    write_score_table,
-    write_size_table,
-    write_speed_table,
 )
 from workflow.stages.maps.times import TIME_COLUMNS
 from workflow.stages.rcca.baselines_tables import DEEP_COLUMNS, KERNEL_COLUMNS, baselines_summary
@@ -115,10 +115,10 @@ def test_paper_stands_beside_its_own_protocol_and_maps_only(scores):
     assert added.loc["fastfood", "paper"].isna().all()
 
 
-def test_score_table(tmp_path, scores):
+def test_score_table(scores):
     titles = {"mnist": "MNIST", "gone": "another"}
-    write_score_table(tmp_path / "t.md", score_summary(scores), {"gone": "no source"}, titles)
-    assert (tmp_path / "t.md").read_text(encoding="utf-8").splitlines() == [
+    table = score_table(score_summary(scores), {"gone": "no source"}, titles)
+    assert table.splitlines() == [
         "**MNIST**: relative error of the kernel matrix of 100 rows",
         "",
         "| map | m = 1000 | m = 2000 |",
@@ -146,11 +146,10 @@ def test_speeds_are_the_fastest_repeat_s(times):
     assert speeds["draw_seconds"].to_dict() == {"fourier": 3.0, "fastfood": 4.0}
 
 
-def test_speed_table(tmp_path, times):
+def test_speed_table(times):
     titles = TITLES | {"gone": "another"}
-    write_speed_table(tmp_path / "t.md", speed_summary(times), {"gone": "no source"}, titles)
-    lines = (tmp_path / "t.md").read_text(encoding="utf-8").splitlines()
-    assert lines[-4:] == [
+    table = speed_table(speed_summary(times), {"gone": "no source"}, titles)
+    assert table.splitlines()[-4:] == [
         "| Fourier | 10000, × 1.0, 3.00 s |",
         "| Fastfood | 2500, × 4.0, 4.00 s |",
         "",
@@ -158,9 +157,8 @@ def test_speed_table(tmp_path, times):
     ]
 
 
-def test_size_table(tmp_path, sizes):
-    write_size_table(tmp_path / "t.md", sizes)
-    lines = (tmp_path / "t.md").read_text(encoding="utf-8").splitlines()
+def test_size_table(sizes):
+    lines = size_table(sizes).splitlines()
     assert "| RCCA, seed alone | 102,788 (× 22.4) | 612,788 (× 3.77) |" in lines
     assert "| deep CCA, the paper's layers | 83,025,848 | 83,025,848 |" in lines
     assert (
@@ -173,15 +171,14 @@ def test_size_table(tmp_path, sizes):
     ) in lines
 
 
-def test_measured_models_stand_beside_the_paper_s_own_protocol_only(counted, baselines, tmp_path):
+def test_measured_models_stand_beside_the_paper_s_own_protocol_only(counted, baselines):
     assert len(with_measured(counted, baselines, PUBLISHED, [])) == len(counted)
     for change in ({"dataset": "digits"}, {"components": 10}):
         other = with_measured(counted, baselines.assign(**change), PUBLISHED, ["mnist"])
         assert len(other) == len(counted)
     nothing = [pd.DataFrame(columns=list(names)) for names in (DEEP_COLUMNS, KERNEL_COLUMNS)]
     other = with_measured(counted, baselines_summary(*nothing), PUBLISHED, ["mnist"])
-    write_size_table(tmp_path / "t.md", other)
-    assert "measured" not in (tmp_path / "t.md").read_text(encoding="utf-8")
+    assert "measured" not in size_table(other)
 
 
 def test_size_figure_draws_measured_models_as_lines(sizes):
@@ -215,6 +212,5 @@ def test_figures_of_nothing_that_was_run_are_blank(tmp_path):
     save(score_figure(summary, TITLES), files(tmp_path), "figure")
     speeds = speed_summary(pd.DataFrame(columns=["experiment", *TIME_COLUMNS]))
     save(speed_figure(speeds, TITLES), files(tmp_path), "figure")
-    for write, rows in ((write_score_table, summary), (write_speed_table, speeds)):
-        write(tmp_path / "t.md", rows, {"mnist": "no source"}, TITLES)
-        assert (tmp_path / "t.md").read_text(encoding="utf-8") == "**MNIST**: not run, no source\n"
+    for table, rows in ((score_table, summary), (speed_table, speeds)):
+        assert table(rows, {"mnist": "no source"}, TITLES) == "**MNIST**: not run, no source\n"

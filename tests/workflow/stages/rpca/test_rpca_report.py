@@ -17,7 +17,7 @@ from workflow.stages.rpca.tables import (
     exponents,
     merits_summary,
     rates,
-    write_markdown,
+    table,
 )
 
 TITLES = {"rings": "Rings", "mnist": "MNIST"}
@@ -139,10 +139,8 @@ def test_one_size_alone_has_no_exponent(times):
     assert exponents(times[times["n"] == 4000]).empty
 
 
-def test_table_shows_errors_merits_and_times(tmp_path, errors, merits, times):
-    path = tmp_path / "rpca.md"
-    write_markdown(path, errors, merits, times, {"mnist": "no source"}, TITLES)
-    text = path.read_text("utf-8")
+def test_table_shows_errors_merits_and_times(errors, merits, times):
+    text = table(errors, merits, times, {"mnist": "no source"}, TITLES)
     for line in (
         "**Rings, kernel PCA**: n = 500 rows, 4 components, draws of the features: 2",
         "| exact kernel PCA | 500 | – | – | – | – | – | 0.700 | 0.900 |",
@@ -202,8 +200,8 @@ def test_nothing_run_leaves_blank_figures_and_the_reasons(tmp_path):
     errors, reasons = pd.DataFrame(columns=ERRORS_COLUMNS), {"mnist": "no source"}
     merits = pd.DataFrame(columns=MERITS_COLUMNS)
     times = pd.DataFrame(columns=TIMES_COLUMNS)
-    write_markdown(tmp_path / "rpca.md", errors, merits, times, reasons, {"mnist": "MNIST"})
-    assert (tmp_path / "rpca.md").read_text("utf-8") == "**MNIST**: not run, no source\n"
+    text = table(errors, merits, times, reasons, {"mnist": "MNIST"})
+    assert text == "**MNIST**: not run, no source\n"
     assert errors_summary(errors).empty
     assert merits_summary(merits).empty
     for figure in (
