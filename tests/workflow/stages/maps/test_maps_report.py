@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from workflow.lib.figures import save
+from projects import svg_of
 from workflow.lib.published import beside_published
 from workflow.stages.maps.figures import score_figure, size_figure, speed_figure
 from workflow.stages.maps.fit import SCORE_COLUMNS
@@ -24,10 +24,6 @@ from workflow.stages.rcca.baselines_tables import DEEP_COLUMNS, KERNEL_COLUMNS, 
 PAPER = Path(__file__).parents[4] / "resources" / "paper"
 PUBLISHED = pd.read_csv(PAPER / "table1_rcca.csv")
 TITLES = {"mnist": "MNIST"}
-
-
-def files(directory):
-    return {f"figure.{kind}": str(directory / f"figure.{kind}") for kind in ("svg", "png")}
 
 
 @pytest.fixture
@@ -197,9 +193,7 @@ def test_figures_can_be_written(tmp_path, scores, times, sizes):
         size_figure(sizes),
     ]
     for figure in figures:
-        save(figure, files(tmp_path), "figure")
-        assert (tmp_path / "figure.svg").stat().st_size > 0
-        (tmp_path / "figure.svg").unlink()
+        assert svg_of(figure, tmp_path)
     labels = figures[0].axes[1].get_legend_handles_labels()[1]
     assert {"Fourier", "Nyström", "Fourier (paper)", "Nyström (paper)"} == set(labels)
     (line,) = figures[1].axes[1].get_legend_handles_labels()[0]
@@ -209,8 +203,8 @@ def test_figures_can_be_written(tmp_path, scores, times, sizes):
 def test_figures_of_nothing_that_was_run_are_blank(tmp_path):
     scores = pd.DataFrame(columns=["experiment", "dataset", *SCORE_COLUMNS])
     summary = beside_published(score_summary(scores), PUBLISHED, [])
-    save(score_figure(summary, TITLES), files(tmp_path), "figure")
     speeds = speed_summary(pd.DataFrame(columns=["experiment", *TIME_COLUMNS]))
-    save(speed_figure(speeds, TITLES), files(tmp_path), "figure")
+    for figure in (score_figure(summary, TITLES), speed_figure(speeds, TITLES)):
+        assert svg_of(figure, tmp_path)
     for table, rows in ((score_table, summary), (speed_table, speeds)):
         assert table(rows, {"mnist": "no source"}, TITLES) == "**MNIST**: not run, no source\n"
