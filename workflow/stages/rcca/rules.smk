@@ -211,12 +211,12 @@ rule rcca_deep:
         sums=f"{RESULTS}/rcca/{{experiment}}/{{network}}-{{repeat}}.sums.csv",
         curve=f"{RESULTS}/rcca/{{experiment}}/{{network}}-{{repeat}}.curve.csv",
         search=f"{RESULTS}/rcca/{{experiment}}/{{network}}-{{repeat}}.search.csv",
-    wildcard_constraints:
-        network="dcca|dcca2013",
     log:
         log_of("rcca/{experiment}/{network}-{repeat}"),
     benchmark:
         benchmark_of("rcca/{experiment}/{network}-{repeat}")
+    wildcard_constraints:
+        network="dcca|dcca2013",
     conda:
         "../../envs/rnca.yaml"
     threads: workflow.cores or settings.threads
