@@ -179,7 +179,7 @@ class Comparison:
             "reg": candidate.reg,
             "gamma": candidate.gamma,
             "cost": cost,
-            "cost_at_edge": cost in (self.costs[0], self.costs[-1]),
+            "cost_on_edge": cost in (self.costs[0], self.costs[-1]),
             "cv_accuracy": 100.0 * scores.accuracy[scores.best],
             "solved": bool(path.solved[0]),
             "unsolved_on_folds": scores.unsolved,

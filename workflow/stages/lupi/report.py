@@ -22,7 +22,10 @@ if __name__ == "__main__":
         accuracy, not_run = read_outcomes(given.accuracy, ACCURACY_COLUMNS)
         settings, _ = read_outcomes(given.settings, SETTINGS_COLUMNS)
         published = pd.read_csv(given.published)
-        paper = dict.fromkeys(asked.published, published_pair(published))
+        # The protocol can be read in several ways: the paper's numbers stand beside all of them.
+        data = accuracy.loc[accuracy["experiment"].isin(asked.published), "dataset"]
+        readings = accuracy.loc[accuracy["dataset"].isin(data), "experiment"].unique()
+        paper = dict.fromkeys(readings, published_pair(published))
         summary, pairs = lupi_summary(accuracy), lupi_pairs(accuracy)
         write_csv(out["lupi.csv"], summary)
         write_csv(out["lupi_pairs.csv"], pairs)

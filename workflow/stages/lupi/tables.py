@@ -46,7 +46,7 @@ ACCURACY_COLUMNS = [
     "train_accuracy",
     "test_accuracy",
     "solved",
-    "cost_at_edge",
+    "cost_on_edge",
     "n_train",
     "n_test",
 ]
@@ -100,7 +100,7 @@ def lupi_summary(accuracy: pd.DataFrame) -> pd.DataFrame:
     """
     flags = {
         "unsolved": accuracy["solved"].isin([False, "False"]),
-        "at_edge": accuracy["cost_at_edge"].isin([True, "True"]),
+        "on_edge": accuracy["cost_on_edge"].isin([True, "True"]),
     }
     groups = accuracy.assign(**flags).groupby(["experiment", "preprocessing", "method"], sort=False)
     summary = groups.agg(
@@ -113,7 +113,7 @@ def lupi_summary(accuracy: pd.DataFrame) -> pd.DataFrame:
         test_mean=("test_accuracy", "mean"),
         test_sd=("test_accuracy", "std"),
         unsolved=("unsolved", "sum"),
-        at_edge=("at_edge", "sum"),
+        on_edge=("on_edge", "sum"),
     ).reset_index()
     mean, deviation, count = summary["test_mean"], summary["test_sd"], summary["partitions"]
     half, freedom = half_width(deviation, count), np.maximum(count - 1, 1)
@@ -137,17 +137,16 @@ def lupi_pairs(accuracy: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         One row per experiment and pair: whether both are preprocessed ``alike``, mean accuracies,
         their difference in points with its 95 % interval (Student's), the same in per cent of the
-        reference (``relative``), and the p-value of Wilcoxon's signed-rank test. ``at_edge`` counts
-        the partitions in which the method's cost was chosen at an end of its grid; where there are
-        any, ``decided_low`` and ``decided_high`` are −100 and 100 instead of the interval.
+        reference (``relative``), and the p-value of Wilcoxon's signed-rank test. ``on_edge`` counts
+        the partitions in which the method's cost was chosen at an end of its grid.
     """
     rows = []
     for name, own in accuracy.groupby("experiment", sort=False):
         table = own.pivot_table(
             index="partition", columns=["method", "preprocessing"], values="test_accuracy"
         )
-        at_edge = own["cost_at_edge"].isin([True, "True"])
-        edges = at_edge.groupby([own["method"], own["preprocessing"]]).sum()
+        on_edge = own["cost_on_edge"].isin([True, "True"])
+        edges = on_edge.groupby([own["method"], own["preprocessing"]]).sum()
         present = [Side(*column) for column in table.columns]
         rows += [
             {"experiment": name, "dataset": own["dataset"].iloc[0]}
@@ -175,9 +174,7 @@ PAIR_COLUMNS = [
     "relative_low",
     "relative_high",
     "p",
-    "at_edge",
-    "decided_low",
-    "decided_high",
+    "on_edge",
 ]
 
 
@@ -193,12 +190,12 @@ def _wanted(present: Sequence[Side]) -> list[tuple[Side, Side]]:
     return found
 
 
-def _pair(table: pd.DataFrame, side: Side, reference: Side, at_edge: int) -> dict[str, Any]:
+def _pair(table: pd.DataFrame, side: Side, reference: Side, on_edge: int) -> dict[str, Any]:
     pairs = table[[side, reference]].dropna()
     differences = pairs[side] - pairs[reference]
     mean, base = differences.mean(), pairs[reference].mean()
     half = half_width(differences.std(), len(pairs))
-    edges = {"difference": mean, "low": mean - half, "high": mean + half}
+    values = {"difference": mean, "low": mean - half, "high": mean + half}
     scaled = {"difference": "relative", "low": "relative_low", "high": "relative_high"}
     return {
         "method": side.method,
@@ -209,12 +206,10 @@ def _pair(table: pd.DataFrame, side: Side, reference: Side, at_edge: int) -> dic
         "partitions": len(pairs),
         "mean": pairs[side].mean(),
         "reference_mean": base,
-        **edges,
-        **{scaled[edge]: 100 * value / base for edge, value in edges.items()},
+        **values,
+        **{scaled[name]: 100 * value / base for name, value in values.items()},
         "p": _wilcoxon(differences.to_numpy()),
-        "at_edge": at_edge,
-        "decided_low": -100.0 if at_edge else mean - half,
-        "decided_high": 100.0 if at_edge else mean + half,
+        "on_edge": on_edge,
     }
 
 
@@ -260,7 +255,7 @@ class Report(NamedTuple):
     not_run : mapping of experiment to reason
     titles : mapping of experiment to title
     paper : mapping of experiment to `published_pair`
-        Of those that follow the paper's protocol.
+        Of those on the paper's data.
     """
 
     summary: pd.DataFrame
@@ -325,7 +320,7 @@ def _table_block(
 
 
 def _accuracy(row: Any) -> str:
-    mark = " †" if 2 * row["at_edge"] >= row["partitions"] else ""
+    mark = " †" if 2 * row["on_edge"] >= row["partitions"] else ""
     return plus_minus(row["test_mean"], row["test_sd"]) + mark
 
 
@@ -473,8 +468,8 @@ def _spread(rows: pd.DataFrame, method: str, paper: Paper) -> str:
 def _svm_plus(pairs: pd.DataFrame) -> list[str]:
     found = []
     for row in pairs[pairs["method"] == "svm+"].to_dict("records"):
-        if row["at_edge"]:
-            says = f"undecided, C at an end of its grid in {row['at_edge']} of {row['partitions']}"
+        if row["on_edge"]:
+            says = f"undecided, C at an end of its grid in {row['on_edge']} of {row['partitions']}"
         else:
             says = _shown(row)
         found.append(f"{PREPROCESSING_NAMES[row['preprocessing']]} {_interval(row)}, {says}")

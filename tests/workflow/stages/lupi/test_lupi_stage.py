@@ -213,7 +213,7 @@ def test_choices_are_the_best_on_folds_and_attributes_know_the_animal(outcome):
     fitted = chosen["cv_accuracy"].dropna()
     assert fitted.equals(best.loc[fitted.index])
     ends = chosen["cost"].isin([SETTINGS["costs"][0], SETTINGS["costs"][-1]])
-    assert chosen["cost_at_edge"].eq(True).equals(ends)
+    assert chosen["cost_on_edge"].eq(True).equals(ends)
     least = chosen.xs("rcca-least-reg", level="method")
     assert (least["reg"] == min(SETTINGS["regs"])).all()
     for method in ("attributes", "attributes-permuted"):
