@@ -5,7 +5,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import pandas as pd
 
 MAP_NAMES = {"linear": "linear CCA", "fourier": "RCCA, Fourier", "nystroem": "RCCA, Nyström"}
-BASELINE_NAMES = {"dcca": "deep CCA", "kcca": "exact kernel CCA"}
+BASELINE_NAMES = {
+    "dcca": "deep CCA",
+    "dcca2013": "deep CCA as of 2013",
+    "kcca": "exact kernel CCA",
+}
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

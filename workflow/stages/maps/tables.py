@@ -215,7 +215,9 @@ def with_measured(
             "architecture": row["architecture"],
         }
         for row in baselines.to_dict("records")
-        if row["dataset"] in papers and len(comparable(published, row, experiments))
+        if row["method"] in MEASURED
+        and row["dataset"] in papers
+        and len(comparable(published, row, experiments))
     ]
     columns = [*sizes.columns, "architecture"]
     return pd.DataFrame([*sizes.to_dict("records"), *measured], columns=columns)
