@@ -34,7 +34,7 @@ test: lint ## Run lint, then the tests (CORES=2 processes at a time; ARGS=… fo
 	@$(pytest) $(ARGS)
 
 test-all: lint ## Run what `make test` runs, more thoroughly, and then test-kernels; half an hour to an hour
-	@RNCA_EXAMPLES=1000 $(pytest) -m "not slurm and not faults" $(ARGS)
+	@RNCA_EXAMPLES=1000 $(pytest) $(ARGS)
 	@$(python) tests/kernels.py
 
 test-kernels: setup ## Run the numerical tests under every BLAS kernel of this CPU, one and two threads, less SIMD (ARGS=… for pytest)
