@@ -198,7 +198,8 @@ instance, or a pair, default="fourier"
         def __getattr__(self, name):
             if name in _SOLUTION and "moments_" in vars(self):
                 return getattr(self.solve(self.moments_), name)
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            remedy = ": call fit_predictor(X, y) first" if name.startswith("predict") else ""
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{remedy}.")
 
     def draw(self, X: Any, y: Any) -> Self:
         """Draw both feature maps (widths, weights, landmarks) without a pass over the data.
@@ -379,12 +380,7 @@ instance, or a pair, default="fourier"
         self.predictor_ = ridge.fit(self._lazy_variables(X), y)
         return self
 
-    def _has_predictor(self) -> bool:
-        if "predictor_" not in vars(self):
-            raise AttributeError("fit_predictor(X, y) comes first: one more pass over rows.")
-        return True
-
-    @available_if(_has_predictor)  # type: ignore[untyped-decorator]
+    @available_if(lambda self: "predictor_" in vars(self))  # type: ignore[untyped-decorator]
     def predict(self, X: Any) -> FloatArray:
         """Predict the other view from X, after `fit_predictor`.
 
@@ -408,7 +404,7 @@ instance, or a pair, default="fourier"
         """
         return self.predictor_.predict(self._lazy_variables(X))
 
-    @available_if(_has_predictor)  # type: ignore[untyped-decorator]
+    @available_if(lambda self: "predictor_" in vars(self))  # type: ignore[untyped-decorator]
     def prediction_score(self, X: Any, y: Any) -> float:
         """Mean over the columns of y of the share R² of variance that `predict` explains."""
         return float(self.predictor_.score(self._lazy_variables(X), y))

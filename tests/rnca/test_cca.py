@@ -183,9 +183,8 @@ def test_loadings_are_numpys_correlations(halves):
 def test_predictions_are_those_of_ridge_on_the_canonical_variables(halves):
     X, Y = halves
     model = rcca(m=60, n_components=5, chunk_size=200).fit(X, Y)
-    with pytest.raises(AttributeError, match="has no attribute 'predict'") as raised:
+    with pytest.raises(AttributeError, match=r"no attribute 'predict': call fit_predictor"):
         model.predict(X)
-    assert "fit_predictor(X, y) comes first" in str(raised.value.__cause__)
     model.fit_predictor(X[:900], Y[:900], reg=0.1)
     U = model.transform(X)
     peer = Ridge(0.1 * 899).fit(U[:900], Y[:900])
