@@ -117,7 +117,6 @@ def spectral_clustering(
     n_clusters: int,
     *,
     gamma: float,
-    normalise: bool = True,
     random_state: Any = None,
 ) -> npt.NDArray[np.int32]:
     """Exact spectral clustering with the Gaussian kernel.
@@ -131,8 +130,6 @@ def spectral_clustering(
         At most n.
     gamma : float
         Kernel width.
-    normalise : bool, default=True
-        Whether the kernel matrix K is divided by its row sums D.
     random_state : int, numpy RandomState or None
         Of k-means.
 
@@ -143,10 +140,9 @@ def spectral_clustering(
     """
     K = gaussian_kernel(X, gamma)
     n = len(K)
-    if normalise:
-        roots = np.sqrt(K.sum(axis=0))
-        K /= roots
-        K /= roots[:, None]
+    roots = np.sqrt(K.sum(axis=0))
+    K /= roots
+    K /= roots[:, None]
     _, vectors = scipy.linalg.eigh(K, subset_by_index=(n - n_clusters, n - 1), overwrite_a=True)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     labels: npt.NDArray[np.int32] = KMeans(
