@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-import yaml
+from workflow.lib.claims import VERDICTS, read_claims
 
 ROOT = Path(__file__).parents[2]
 
@@ -69,16 +69,15 @@ def test_every_link_leads_somewhere(page, finished):
 
 
 def test_every_claim_is_there_with_its_verdict_and_opens_by_keyboard(page):
-    claims = yaml.safe_load((ROOT / "resources/paper/claims.yaml").read_text(encoding="utf-8"))
+    claims = read_claims(ROOT / "resources/paper/claims.yaml")
+    claims.sort(key=lambda claim: bool(claim.get("ours")))
     shown = [each.get_attribute("id") for each in page.locator("#claims details").all()]
     assert shown == [f"claim-{claim['id']}" for claim in claims]
     first = page.locator("#claims details").first
     first.locator("summary").focus()
     page.keyboard.press("Enter")
     assert first.evaluate("details => details.open")
-    assert first.locator(".tag").inner_text() in {
-        "reproduced", "partly", "not reproduced", "not run",
-    }  # fmt: skip
+    assert first.locator(".tag").inner_text().split(",")[0] in VERDICTS
 
 
 def test_text_stands_out_from_its_ground(page):

@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -14,7 +15,7 @@ from jinja2 import Environment
 from markdown_it import MarkdownIt
 
 from workflow.lib.claims import VERDICTS, Judgement, judge, read_claims
-from workflow.lib.claims_table import sentence
+from workflow.lib.claims_table import dates, divided, sentence, verdict
 from workflow.lib.job import job
 from workflow.lib.provenance import checked, environment, write_text
 
@@ -93,11 +94,16 @@ def write_page(
     page = template.render(
         run=run,
         sections=[_rendered(section, place) for section in sections],
-        claims=[_claim(judgement, standing_in, place) for judgement in judgements],
-        counts={
-            verdict: sum(judgement.verdict == verdict for judgement in judgements)
-            for verdict in VERDICTS
-        },
+        ledger=[
+            {
+                "title": what,
+                "counts": Counter(judgement.verdict for judgement in those),
+                "claims": [_claim(judgement, place) for judgement in those],
+            }
+            for what, those in divided(judgements).items()
+            if those
+        ],
+        verdicts=VERDICTS,
         standing_in=sorted(standing_in),
         made_by=json.dumps(made_by, indent=1, sort_keys=True, ensure_ascii=False),
     )
@@ -137,13 +143,14 @@ def _link(path: Path, place: Path) -> str | None:
     return csv.relative_to(place).as_posix() if csv.is_file() else None
 
 
-def _claim(judgement: Judgement, standing_in: Collection[str], place: Path) -> dict[str, Any]:
+def _claim(judgement: Judgement, place: Path) -> dict[str, Any]:
     figures = {finding.figure for finding in judgement.findings if finding.figure}
     return {
         **judgement.claim,
-        "verdict": judgement.verdict,
+        "verdict": verdict(judgement),
+        "written": dates(judgement),
         "kind": judgement.verdict.replace(" ", "-"),
-        "findings": [markdown(sentence(each, standing_in)) for each in judgement.findings],
+        "findings": [markdown(sentence(each)) for each in judgement.findings],
         "missing": judgement.missing,
         "csvs": sorted({finding.csv for finding in judgement.findings}),
         "figures": sorted(figure for figure in figures if (place / figure).is_file()),

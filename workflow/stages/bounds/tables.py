@@ -28,13 +28,15 @@ CLAIMED = {
     ("rcca", "gamma"): -1.0,
     ("rcca", "m"): -0.5,
 }
+# What the paper averaged over.
+PUBLISHED_DRAWS = 1000
 NORMS = {"rpca": "‖K̂ − K‖", "rcca": "‖R̂⁻¹L̂ − R⁻¹L‖"}
 SYMBOLS = {"n": "n", "m": "m", "gamma": "γ"}
 _FEATURE_NAMES = {
     "unit": "unit features cos(Wx + b), K̂/2 for K/2 (B = n)",
     "unbiased": "features √2·cos(Wx + b), K̂ for K (B = 2n)",
 }
-_PANEL = ["sweep", "panel", "varying"]
+_PANEL = ["experiment", "panel", "varying"]
 _POINT = [*_PANEL, "value", "n", "m", "gamma"]
 
 
@@ -54,7 +56,7 @@ def draws(norms: pd.DataFrame, fixed: Mapping[str, Mapping[str, float]]) -> pd.D
         ``norm`` is the larger of its two blocks, ``one_block`` their mean.
     """
     found = []
-    for sweep, rows in norms.groupby("sweep", sort=False):
+    for sweep, rows in norms.groupby("experiment", sort=False):
         for panel, varying in CLAIMED:
             others = [key for key in SYMBOLS if key != varying]
             still = np.logical_and.reduce([rows[key] == fixed[str(sweep)][key] for key in others])
@@ -102,9 +104,10 @@ def points(drawn: pd.DataFrame, published: pd.DataFrame, sweeps: Sequence[str]) 
     -------
     DataFrame
         ``mean`` with its 95 % confidence interval ``mean_low`` to ``mean_high``, the range ``low``
-        to ``high`` of 95 % of the draws, ``published``, and the bounds: ``bound_printed``,
-        ``bound_constant`` with the right B = 2n, ``bound_sharp`` with the measured ‖K‖ too, and for
-        RCCA ``bound_proved``.
+        to ``high`` of 95 % of the draws, ``published``, ``ratio`` of ours to it with an interval
+        ``ratio_low`` to ``ratio_high`` that allows for the error of the paper's mean too, and the
+        bounds: ``bound_printed``, ``bound_constant`` with B = 2n in place of n, ``bound_sharp``
+        with the measured ‖K‖ too, and for RCCA ``bound_proved``.
     """
     groups = drawn.groupby(_POINT, sort=False)
     summary = groups.agg(
@@ -121,7 +124,11 @@ def points(drawn: pd.DataFrame, published: pd.DataFrame, sweeps: Sequence[str]) 
     theirs = published.astype({"value": float}).rename(columns={"norm": "published"})
     theirs = theirs[["panel", "varying", "value", "published"]]
     summary = summary.merge(theirs, "left", ["panel", "varying", "value"])
-    summary.loc[~summary["sweep"].isin(sweeps), "published"] = np.nan
+    summary.loc[~summary["experiment"].isin(sweeps), "published"] = np.nan
+    ratio = summary["mean"] / summary["published"]
+    error = summary["sd"] * np.sqrt(1 / summary["draws"] + 1 / PUBLISHED_DRAWS)
+    half = _half_width(error, summary["draws"]) / summary["published"]
+    summary = summary.assign(ratio=ratio, ratio_low=ratio - half, ratio_high=ratio + half)
     bounds = pd.DataFrame([_bounds(row) for row in summary.to_dict("records")])
     return pd.concat([summary.drop(columns="sd"), bounds], axis="columns")
 
@@ -246,7 +253,7 @@ def write_bounds_table(
 ) -> None:
     """Write the Markdown table of `panels`, one block per sweep."""
     blocks = [
-        "\n".join(_block(title, fits[fits["sweep"] == name])) for name, title in titles.items()
+        "\n".join(_block(title, fits[fits["experiment"] == name])) for name, title in titles.items()
     ]
     with replacing(path) as partial:
         partial.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")

@@ -43,7 +43,7 @@ def norms(repeats=4, noise=0.1, sweeps=TITLES):
             law = factor * points["n"] / np.sqrt(points["m"])
             frames.append(
                 points.assign(
-                    sweep=sweep,
+                    experiment=sweep,
                     repeat=repeat,
                     kernel_norm_x=0.4 * points["n"],
                     kernel_norm_y=0.4 * points["n"],
@@ -58,7 +58,7 @@ def norms(repeats=4, noise=0.1, sweeps=TITLES):
 
 def summarised(sweeps=(), **options):
     found = norms(**options)
-    drawn = draws(found, dict.fromkeys(found["sweep"].unique(), FIXED))
+    drawn = draws(found, dict.fromkeys(found["experiment"].unique(), FIXED))
     return drawn, points(drawn, PUBLISHED, list(sweeps))
 
 
@@ -72,28 +72,28 @@ def row(frame, **where):
 def test_panels_take_both_views_and_the_larger_block():
     drawn, summary = summarised(noise=0.0)
     assert len(drawn) == 2 * 4 * (2 * 2 * 3 + 3 + 3 + 2)
-    found = row(summary, sweep="stated", panel="rpca", varying="n", value=5000)
+    found = row(summary, experiment="stated", panel="rpca", varying="n", value=5000)
     assert found["draws"] == 8
     assert found["mean"] == pytest.approx(1.5 * 5000 / np.sqrt(1000))
-    found = row(summary, sweep="stated", panel="rcca", varying="gamma", value=1.0)
+    found = row(summary, experiment="stated", panel="rcca", varying="gamma", value=1.0)
     assert (found["mean"], found["one_block"]) == pytest.approx((94.87, 63.25), rel=1e-3)
 
 
 def test_points_stand_beside_their_bounds():
     _, summary = summarised()
-    found = row(summary, sweep="stated", panel="rpca", varying="m", value=5000)
+    found = row(summary, experiment="stated", panel="rpca", varying="m", value=5000)
     assert found["bound_printed"] == kernel_bound(1000, 5000)
     assert found["bound_sharp"] == kernel_bound(1000, 5000, largest=2000, norm=400)
-    found = row(summary, sweep="stated", panel="rcca", varying="gamma", value=1.0)
+    found = row(summary, experiment="stated", panel="rcca", varying="gamma", value=1.0)
     assert found["bound_constant"] == cca_bound(1000, 1000, 1.0, largest=2000)
 
 
 def test_papers_values_stand_only_beside_its_own_points():
     _, summary = summarised(sweeps=["stated"])
-    assert row(summary, sweep="stated", panel="rcca", varying="gamma", value=1e-3)[
+    assert row(summary, experiment="stated", panel="rcca", varying="gamma", value=1e-3)[
         "published"
     ] == pytest.approx(6431.905)
-    assert summary.loc[summary["sweep"] == "other", "published"].isna().all()
+    assert summary.loc[summary["experiment"] == "other", "published"].isna().all()
 
 
 def test_exponents_are_those_of_the_law_and_shared_noise_does_not_widen_them():
@@ -105,7 +105,7 @@ def test_exponents_are_those_of_the_law_and_shared_noise_does_not_widen_them():
     # The kernel's norm grows like n and depends on nothing else.
     assert fits["relative_exponent"].tolist() == pytest.approx(2 * [0.0, -0.5, 0.0, -1.0, -0.5])
     assert (fits["relative_exponent_high"] - fits["relative_exponent_low"]).max() < 1e-9
-    found = row(fits, sweep="stated", panel="rpca", varying="m")
+    found = row(fits, experiment="stated", panel="rpca", varying="m")
     assert found["published_exponent"] == pytest.approx(-0.497, abs=0.01)
 
 
@@ -114,7 +114,7 @@ def test_interval_of_an_exponent_is_that_of_independent_draws():
     noise = 0.05 * rng.standard_normal((repeats, 3))
     drawn = pd.DataFrame(
         {
-            "sweep": "one", "panel": "rcca", "varying": "n", "value": np.tile(values, repeats),
+            "experiment": "one", "panel": "rcca", "varying": "n", "value": np.tile(values, repeats),
             "n": np.tile(values, repeats), "m": 1000, "gamma": 1e-3,
             "draw": np.repeat(np.arange(repeats), 3), "one_block": 1.0, "kernel_norm": 1.0,
             "norm": (values * np.exp(noise)).ravel(),
@@ -136,7 +136,7 @@ def test_one_draw_has_no_interval():
 
 def test_level_is_the_geometric_mean_over_the_papers_points():
     drawn, summary = summarised(noise=0.0, sweeps=["stated"])
-    found = row(panels(drawn, summary), sweep="stated", panel="rcca", varying="gamma")
+    found = row(panels(drawn, summary), experiment="stated", panel="rcca", varying="gamma")
     ratios = [94868 / 6431.905, 94.868 / 6.651322]
     assert found["level"] == pytest.approx(np.sqrt(np.prod(ratios)), rel=1e-4)
     assert (found["level_least"], found["level_most"]) == pytest.approx(sorted(ratios), rel=1e-4)
