@@ -298,17 +298,15 @@ def _sample(group: pd.DataFrame, rule: Rule, run: Run, source: Source) -> pd.Dat
     values = pd.DataFrame({"value": _per_unit(group, rule["value"], rule)})
     if relation := {"minus", "over"} & set(rule):
         values = _paired(values, group, rule, relation.pop(), run, source)
-    elif "low" in rule or "high" in rule:
-        # A bound that the CSV does not have is unlimited.
-        low = group[rule["low"]] if "low" in rule else -np.inf
-        values = values.assign(low=low, high=group[rule["high"]] if "high" in rule else np.inf)
+    elif "low" in rule:
+        values[["low", "high"]] = group[[rule["low"], rule["high"]]].to_numpy(float)
     elif "error" in rule or "sd" in rule:
         half = _half_width(group, rule)
         values = values.assign(low=values["value"] - half, high=values["value"] + half)
-    values = values[np.isfinite(values["value"])]
-    if "take" in rule and len(values):
-        return values.loc[[getattr(values["value"], f"idx{rule['take']}")()]]
-    return values
+    found: pd.DataFrame = values[np.isfinite(values["value"])]
+    if "take" in rule and len(found):
+        found = found.sort_values("value", ascending=rule["take"] == "min").head(1)
+    return found
 
 
 def _per_unit(rows: pd.DataFrame, column: str, rule: Rule) -> "pd.Series[float]":
@@ -349,7 +347,8 @@ def _half_width(group: pd.DataFrame, rule: Rule) -> "pd.Series[float]":
     else:
         error, freedom = group[rule["error"]], group["freedom"]
     half = error * stats.t.ppf((1 + CONFIDENCE) / 2, freedom.clip(lower=1))
-    return half.where(freedom >= 1, np.inf).fillna(np.inf)
+    unlimited: pd.Series[float] = half.where(freedom >= 1, np.inf).fillna(np.inf)
+    return unlimited
 
 
 def _finding(

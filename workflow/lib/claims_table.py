@@ -76,20 +76,25 @@ def dates(judgement: Judgement) -> str:
 
 def sentence(finding: Finding) -> str:
     """Say what one rule found, on which data, and what it asks for."""
-    interval = ""
-    if not np.isfinite(finding.high - finding.low):
-        interval = ", no interval"
-    elif finding.low < finding.high:
-        interval = f" [{_number(finding.low)}, {_number(finding.high)}]"
+    spread = interval(finding) and f" [{interval(finding)}]"
     data = f" on {finding.data}" if finding.data else ""
     data += " (stand-in)" if finding.stand_in else ""
     return (
-        f"{finding.about}{data}: {_number(finding.value)}{interval} ({finding.rule}) "
+        f"{finding.about}{data}: {shown_number(finding.value)}{spread} ({finding.rule}) "
         f"{_MARKS[finding.holds]} (`{finding.csv}`)"
     )
 
 
-def _number(value: float) -> str:
+def interval(finding: Finding) -> str:
+    """Write the confidence interval, if the finding needs one."""
+    if finding.low == finding.high:
+        return ""
+    if not np.isfinite(finding.high - finding.low):
+        return "no interval"
+    return f"{shown_number(finding.low)} to {shown_number(finding.high)}"
+
+
+def shown_number(value: float) -> str:
     """Write two decimals, of a small number two digits, of a large one none."""
     size = abs(value)
     return f"{value:.0f}" if size >= 100 else f"{value:.2f}" if size >= 0.1 else f"{value:.2g}"

@@ -50,4 +50,5 @@ if __name__ == "__main__":
         reasons = dict.fromkeys(asked.skipped, "left out by `skip` in the settings")
         for record in map(Path, given.get("unavailable", [])):
             reasons[record.stem] = json.loads(record.read_text(encoding="utf-8"))["not_run"]
-        write_csv(snakemake.output[0], gather(given.parts, asked.datasets, reasons, asked.published))
+        rows = gather(given.parts, asked.datasets, reasons, asked.published)
+        write_csv(snakemake.output[0], rows)

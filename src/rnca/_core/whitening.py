@@ -5,12 +5,10 @@ import numpy.typing as npt
 from scipy.linalg import blas, lapack, solve_triangular
 
 from rnca._core.moments import Moments
-from rnca._core.rows import grid
 from rnca._core.spectral import leading_svd
 
 Matrix = npt.NDArray[np.float64]
 
-_BLOCK = 512
 # Random vectors that estimate a trace; 16 leave a standard error below sqrt(2 / (16 m)) of it.
 _PROBES = 16
 # A pivot below this fraction of the feature's variance, times √m, is rounding.
@@ -38,8 +36,6 @@ class Factor:
         explain, plus reg.
     variances : ndarray of shape (m,)
         Variances of the features, plus reg.
-    effective_ranks : ndarray of shape (m,)
-        Participation ratio (tr C)² / tr C² of every leading block.
     degrees_of_freedom : ndarray of shape (m,)
         tr C(C + reg·I)⁻¹ of every leading block, estimated by random probes.
     """
@@ -47,8 +43,6 @@ class Factor:
     def __init__(self, moments: Moments, view: str, reg: float) -> None:
         C = moments.covariance(view * 2)
         m = len(C)
-        trace = C.diagonal().cumsum()
-        self.effective_ranks = trace**2 / np.maximum(_leading_squares(C), np.finfo(float).tiny)
         C.flat[:: m + 1] += reg
         self.variances = C.diagonal().copy()
         # C is symmetric: its transpose is the same matrix in LAPACK's order.
@@ -89,18 +83,6 @@ class Factor:
             )
 
 
-def _leading_squares(C: Matrix) -> Matrix:
-    """Sum of squares of every leading block of a symmetric matrix."""
-    squares = np.concatenate(
-        [
-            np.square(np.tril(C[low:high, :high], low)).sum(axis=1)
-            for low, high in grid(0, len(C), _BLOCK)
-        ]
-    )
-    total: Matrix = (2 * squares - C.diagonal() ** 2).cumsum()
-    return total
-
-
 class Whitened:
     """Whitened cross-covariance D = Lx⁻¹·Cxy·Ly⁻ᵀ; its leading blocks serve every smaller m.
 
@@ -113,7 +95,7 @@ class Whitened:
     """
 
     def __init__(self, moments: Moments, reg_x: float, reg_y: float) -> None:
-        self._of = moments.n, reg_x, reg_y
+        self.n, self.regs = moments.n, (reg_x, reg_y)
         self.x = Factor(moments, "x", reg_x)
         self.y = Factor(moments, "y", reg_y)
         # In LAPACK's order, and in place: Dᵀ = Ly⁻¹·Cyx·Lx⁻ᵀ.
@@ -126,7 +108,7 @@ class Whitened:
 
     def is_of(self, moments: Moments, reg_x: float, reg_y: float) -> bool:
         """Whether this was computed with these regularisers, after as many rows."""
-        return self._of == (moments.n, reg_x, reg_y)
+        return (self.n, self.regs) == (moments.n, (reg_x, reg_y))
 
     def canonical(self, m_x: int, m_y: int, k: int) -> tuple[Matrix, Matrix, Matrix]:
         """Canonical correlations and bases from the first m_x and m_y features.

@@ -29,8 +29,8 @@ from workflow.data.archives import extract
 from workflow.data.checksums import Checksum
 from workflow.data.download import Patience
 from workflow.data.errors import FetchError
-from workflow.data.fetch import default_cache, fetch, fetch_source
-from workflow.data.sources import Bundle, File, NpmPackage, Source, Url
+from workflow.data.fetch import default_cache, fetch
+from workflow.data.sources import Bundle, File, NpmPackage, Url
 
 BODY = bytes(range(256)) * 2000
 DIGEST = hashlib.sha256(BODY).hexdigest()
@@ -409,20 +409,6 @@ def test_git_blob_is_verified(server, tmp_path):
         fetch(wrong, tmp_path, patience=IMPATIENT)
 
 
-def test_file_without_checksum_needs_the_users(server, tmp_path):
-    file = File("thing.bin", "thing.bin", None, (Url(server.address + "/fine"),))
-    source = Source("Thing", "", {"thing.bin": file}, "", "")
-    with pytest.raises(FetchError, match=r"publishes no checksum.*--checksum thing.bin=SHA256"):
-        fetch_source(source, tmp_path, patience=IMPATIENT)
-    assert server.seen == []
-    given = {"thing.bin": DIGEST}
-    found = fetch_source(source, tmp_path, checksums=given, patience=IMPATIENT)
-    assert found["thing.bin"].read_bytes() == BODY
-    known = Source("Thing", "", {"thing.bin": a_file()}, "", "")
-    with pytest.raises(FetchError, match="no such file without a published checksum"):
-        fetch_source(known, tmp_path, checksums=given)
-
-
 def tarball(**members):
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:
@@ -508,6 +494,7 @@ def registry(server, monkeypatch):
 
 
 PATIENT = Patience(attempts=1)
+IMPATIENT_NPM = Patience(attempts=2, pause=0.01)
 
 
 def test_npm_package_yields_its_files(registry, tmp_path, monkeypatch):
@@ -523,6 +510,16 @@ def test_npm_failures_are_named(registry, tmp_path):
     with pytest.raises(FetchError, match=r"npm package tiny-data@1.0.0: wrong content"):
         fetch(in_bundle(NpmPackage("tiny-data@1.0.0"), packed=b""), tmp_path, patience=PATIENT)
     assert assert_only_verified(tmp_path) == []
+
+
+def test_npm_asks_again_after_our_pause(registry, tmp_path):
+    """Its own pause is ten seconds, then sixty."""
+    registry.routes["/no-such-data"] = lambda handler: handler.send_error(503)
+    started = time.monotonic()
+    with pytest.raises(FetchError, match=r"npm ended with .*503"):
+        fetch(in_bundle(NpmPackage("no-such-data@1.0.0")), tmp_path, patience=IMPATIENT_NPM)
+    assert registry.seen == 2 * ["/no-such-data"]
+    assert time.monotonic() - started < 10
 
 
 def test_npm_missing_is_named(tmp_path, monkeypatch):

@@ -57,9 +57,7 @@ def test_interval_is_students_over_repeats(tmp_path):
 def test_rows_of_one_unit_count_once(tmp_path):
     twice = pd.concat([REPEATS, REPEATS])
     for frame in (REPEATS, twice):
-        (finding,) = judged(
-            tmp_path, frame, where={"map": "f"}, unit="repeat", at_least=0
-        ).findings
+        (finding,) = judged(tmp_path, frame, where={"map": "f"}, unit="repeat", at_least=0).findings
         assert (finding.rows, finding.low) == pytest.approx((3, 4 - 4.302652729911275 / np.sqrt(3)))
 
 
@@ -125,8 +123,9 @@ def test_claim_is_judged_only_on_the_papers_protocol(tmp_path, changes, verdict)
 def test_other_experiments_do_not_count_beside_the_papers(tmp_path):
     paper = REPEATS.assign(published=True, dataset="mnist", components=50)
     toy = paper.assign(experiment="toy", published=False, v=-9.0)
+    rule = {"protocol": PROTOCOL, "where": {"map": "f"}, "at_least": 0}
     for frame in (paper, pd.concat([toy, paper])):
-        (found,) = judged(tmp_path, frame, protocol=PROTOCOL, where={"map": "f"}, at_least=0).findings
+        (found,) = judged(tmp_path, frame, **rule).findings
         assert (found.value, found.data, found.stand_in) == (4, "mnist", False)
 
 
@@ -274,7 +273,7 @@ def test_ledger_says_stand_in_in_every_line(tmp_path):
     text = written(tmp_path, judged(tmp_path, frame, protocol=PROTOCOL, at_least=0))
     assert text.startswith("1 claims of the paper: 1 stand-in.\n")
     assert "**stand-in, held 1 of 1** · `c`" in text
-    assert "- it on digits (stand-in): 3.00 [1.52, 4.48] (at least 0) ✓ (`a.csv`)" in text
+    assert "- it on digits (stand-in): 3.00 [1.52 to 4.48] (at least 0) ✓ (`a.csv`)" in text
 
 
 def test_ledger_counts_our_own_checks_apart_and_says_when_rules_were_written(tmp_path):
@@ -315,8 +314,8 @@ def test_mistakes_in_the_claims_are_named(tmp_path, text, problem):
 
 
 def test_rules_take_over_what_stands_with_their_claim(tmp_path):
-    text = f"protocols: {{p: {{csv: b.csv}}}}\nclaims: [{{id: a, {GOOD}, where: {{m: 1}}, protocol: p, "
-    text += "rules: [{where: {n: 2}}, {about: other}]}]"
+    text = f"protocols: {{p: {{csv: b.csv}}}}\nclaims: [{{id: a, {GOOD}, protocol: p, "
+    text += "where: {m: 1}, rules: [{where: {n: 2}}, {about: other}]}]"
     (tmp_path / "claims.yaml").write_text(text, encoding="utf-8")
     (found,) = read_claims(tmp_path / "claims.yaml")
     first, second = found["rules"]

@@ -11,15 +11,15 @@ from workflow.stages.rcca.baselines_tables import (
     DEEP_COLUMNS,
     EPOCH_COLUMNS,
     KERNEL_COLUMNS,
+    SEARCH_COLUMNS,
     baselines_summary,
+    beside_rcca,
     kernel_growth,
     race,
     with_paper,
     write_baselines,
 )
 from workflow.stages.rcca.figures import (
-    baselines_figure,
-    kernel_figure,
     minutes_figure,
     rcca_figure,
     tuning_figure,
@@ -66,7 +66,7 @@ if __name__ == "__main__":
         write_csv(out["leaks.csv"], leaks)
         write_leaks_table(out["leaks.md"], leaks, titles)
         if "rcca_minutes.svg" in out:
-            figure = minutes_figure(summary, curve, published, paper, main_titles)
+            figure = minutes_figure(summary, curve, published, paper, titles)
             save(figure, out, "rcca_minutes")
         if "rcca_tuning.md" in out:
             choice = chosen(read_outcomes(given.tuning, TUNING_COLUMNS)[0], asked.regs)
@@ -79,13 +79,12 @@ if __name__ == "__main__":
             write_variants_table(out["rcca_variants.md"], compared, titles)
         if "baselines.md" in out:
             baselines = with_paper(baselines_summary(deep, kernel), published, paper)
+            baselines = beside_rcca(baselines, deep, kernel, sums)
             growth = kernel_growth(kernel)
+            search, _ = read_outcomes(given.search, SEARCH_COLUMNS)
             write_csv(out["baselines.csv"], baselines)
             write_csv(out["baselines_growth.csv"], growth)
             names = {name: titles[name] for name in asked.compared}
-            write_baselines(out["baselines.md"], baselines, curve, growth, not_run, names)
-            figure = baselines_figure(deep, curve, kernel, published, paper, titles)
-            save(figure, out, "baselines")
-            save(kernel_figure(kernel, growth, titles), out, "baselines_kcca")
+            write_baselines(out["baselines.md"], baselines, curve, search, growth, not_run, names)
         if "baselines_race.csv" in out:
             write_csv(out["baselines_race.csv"], race(curve, summary))

@@ -177,7 +177,7 @@ def with_baselines(
         deep CCA knows one of its mini-batches only, kernel CCA a regularised one.
     """
     fitted = kernel[kernel["left_out"].isna()].rename(columns={"n": "n_train"})
-    fits = [fits for _, fits in deep.groupby("experiment", sort=False)]
+    fits = [fits for _, fits in deep.groupby(["experiment", "method"], sort=False)]
     fits += [fits for _, fits in fitted.groupby(["experiment", "n_train"])]
     if not fits:
         return summary
