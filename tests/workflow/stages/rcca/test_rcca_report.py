@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from projects import svg_of, write_with_record
+from projects import svg_of
 from workflow.data.audit import leak_lines
-from workflow.lib.gather import gather
 from workflow.lib.outcomes import split_outcomes
 from workflow.lib.published import beside_published
 from workflow.lib.tables import minutes
@@ -274,15 +273,6 @@ def test_table_without_any_experiment_run_says_why(tmp_path):
     write_markdown(tmp_path / "rcca.md", summary, not_run, {"xrmb": "XRMB"})
     text = (tmp_path / "rcca.md").read_text("utf-8")
     assert text == "**XRMB**: not run, could not fetch xrmb.1; the log tells more\n"
-
-
-def test_gathered_rows_begin_with_their_labels_or_say_why_there_are_none(tmp_path):
-    (tmp_path / "e").mkdir()
-    write_with_record(tmp_path / "e" / "a.csv", pd.DataFrame({"m": [1], "experiment": ["e"]}))
-    parts, datasets = [tmp_path / "e" / "a.csv"] * 2, {"e": "d", "f": "g"}
-    rows, reasons = split_outcomes(gather(parts, datasets, {"g": "gone"}), [])
-    assert rows.to_dict("list") == {"experiment": ["e"] * 2, "dataset": ["d"] * 2, "m": [1, 1]}
-    assert reasons == {"f": "gone"}
 
 
 def test_leak_table_is_the_golden_one(tmp_path):
