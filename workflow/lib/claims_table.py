@@ -35,7 +35,7 @@ def counts(judgements: Sequence[Judgement]) -> str:
 
 def _headline(judgements: Sequence[Judgement]) -> str:
     if not any(judgement.findings for judgement in judgements):
-        return f"nothing that its {len(judgements)} claims rest on was run."
+        return f"nothing that the {len(judgements)} claims rest on was run."
     return counts(judgements)
 
 

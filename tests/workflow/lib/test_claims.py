@@ -290,7 +290,7 @@ def test_ledger_counts_our_own_checks_apart_and_says_when_rules_were_written(tmp
 
 def test_ledger_of_a_run_that_no_claim_is_about_says_so(tmp_path):
     text = written(tmp_path, *judge([claim(at_least=0)], tmp_path))
-    assert text.startswith("nothing that its 1 claims rest on was run.")
+    assert text.startswith("nothing that the 1 claims rest on was run.")
 
 
 GOOD = "about: it, csv: a.csv, value: v, written: 2026-01-01"

@@ -19,8 +19,7 @@ _VARIANTS = (("#009E73", "^"), ("#CC79A7", "v"), ("#E69F00", "D"), ("#56B4E9", "
 _SIZES = (("#56B4E9", "^"), ("#0072B2", "o"), ("#000000", "s"), ("#009E73", "v"))
 _BOUNDS = {
     "bound_printed": ("bound as printed", ":"),
-    "bound_constant": ("bound with $B = 2n$", "--"),
-    "bound_sharp": (r"bound with $B = 2n$ and measured $\Vert K\Vert$", "-."),
+    "bound_sharp": (r"bound with measured $\Vert K\Vert$ (RPCA)", "-."),
 }
 _NORMS = {
     "rpca": r"RPCA: $\Vert\hat K - K\Vert$",

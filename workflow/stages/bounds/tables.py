@@ -106,8 +106,8 @@ def points(drawn: pd.DataFrame, published: pd.DataFrame, sweeps: Sequence[str]) 
         ``mean`` with its 95 % confidence interval ``mean_low`` to ``mean_high``, the range ``low``
         to ``high`` of 95 % of the draws, ``published``, ``ratio`` of ours to it with an interval
         ``ratio_low`` to ``ratio_high`` that allows for the error of the paper's mean too, and the
-        bounds: ``bound_printed``, ``bound_constant`` with B = 2n in place of n, ``bound_sharp``
-        with the measured ‖K‖ too, and for RCCA ``bound_proved``.
+        bounds: ``bound_printed``, for RPCA ``bound_sharp`` with the measured ‖K‖, and for RCCA
+        ``bound_proved``.
     """
     groups = drawn.groupby(_POINT, sort=False)
     summary = groups.agg(
@@ -138,14 +138,12 @@ def _bounds(row: Mapping[Any, Any]) -> dict[str, float]:
     if row["panel"] == "rpca":
         return {
             "bound_printed": kernel_bound(n, m),
-            "bound_constant": kernel_bound(n, m, largest=2 * n),
-            "bound_sharp": kernel_bound(n, m, largest=2 * n, norm=norm),
+            "bound_sharp": kernel_bound(n, m, norm=norm),
             "bound_proved": np.nan,
         }
     return {
         "bound_printed": cca_bound(n, m, gamma),
-        "bound_constant": cca_bound(n, m, gamma, largest=2 * n),
-        "bound_sharp": cca_bound(n, m, gamma, largest=2 * n, norm=norm),
+        "bound_sharp": np.nan,
         "bound_proved": proved_cca_bound(n, m, gamma, norm=norm),
     }
 
@@ -238,9 +236,7 @@ def _levels(rows: pd.DataFrame) -> dict[str, float]:
 
 
 def _looseness(rows: pd.DataFrame) -> dict[str, float]:
-    ratios = {
-        form: rows[f"bound_{form}"] / rows["mean"] for form in ("printed", "constant", "sharp")
-    }
+    ratios = {form: rows[f"bound_{form}"] / rows["mean"] for form in ("printed", "sharp")}
     return {
         f"{form}_{end}": float(getattr(ratio, least)())
         for form, ratio in ratios.items()
@@ -317,7 +313,7 @@ def against_the_bound(violations: pd.DataFrame) -> pd.DataFrame:
         zip(summary["n"], summary["m"], summary["gamma"], factor, summary["features"], strict=True)
     )
     summary["bound"] = [
-        cca_bound(n, m, gamma, largest=n if features == "unit" else 2 * n)
+        cca_bound(n, m, gamma, factor=1 if features == "unit" else 2)
         for n, m, gamma, _, features in rows
     ]
     summary["limit"] = [
@@ -345,8 +341,7 @@ def against_m(correlations: pd.DataFrame) -> pd.DataFrame:
         .reset_index()
     )
     summary["bound"] = [
-        correlation_bound(row["n"], row["m"], row["gamma"], norm=row["kernel_norm"])
-        for row in summary.to_dict("records")
+        correlation_bound(row["n"], row["m"], row["gamma"]) for row in summary.to_dict("records")
     ]
     return summary
 

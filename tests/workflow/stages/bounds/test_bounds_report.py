@@ -13,6 +13,7 @@ from workflow.stages.bounds.norms import (
     correlation_bound,
     kernel_bound,
     limiting_cca_error,
+    proved_cca_bound,
 )
 from workflow.stages.bounds.tables import (
     against_m,
@@ -83,9 +84,9 @@ def test_points_stand_beside_their_bounds():
     _, summary = summarised()
     found = row(summary, experiment="stated", panel="rpca", varying="m", value=5000)
     assert found["bound_printed"] == kernel_bound(1000, 5000)
-    assert found["bound_sharp"] == kernel_bound(1000, 5000, largest=2000, norm=400)
+    assert found["bound_sharp"] == kernel_bound(1000, 5000, norm=400)
     found = row(summary, experiment="stated", panel="rcca", varying="gamma", value=1.0)
-    assert found["bound_constant"] == cca_bound(1000, 1000, 1.0, largest=2000)
+    assert found["bound_proved"] == proved_cca_bound(1000, 1000, 1.0, norm=400)
 
 
 def test_papers_values_stand_only_beside_its_own_points():
@@ -94,6 +95,16 @@ def test_papers_values_stand_only_beside_its_own_points():
         "published"
     ] == pytest.approx(6431.905)
     assert summary.loc[summary["experiment"] == "other", "published"].isna().all()
+
+
+def test_ratio_to_the_paper_allows_for_the_error_of_either_mean():
+    _, summary = summarised(sweeps=["stated"])
+    found = row(summary, experiment="stated", panel="rcca", varying="gamma", value=1.0)
+    assert found["ratio"] == pytest.approx(found["mean"] / 6.651322)
+    ours = (found["mean_high"] - found["mean_low"]) / 2 / 6.651322
+    half = (found["ratio_high"] - found["ratio_low"]) / 2
+    assert half == pytest.approx(ours * np.sqrt(1 + 4 / 1000))
+    assert summary.loc[summary["experiment"] == "other", "ratio"].isna().all()
 
 
 def test_exponents_are_those_of_the_law_and_shared_noise_does_not_widen_them():
@@ -203,7 +214,7 @@ def test_excess_is_the_mean_error_over_the_bound_of_the_same_features():
     assert unit["excess"] == pytest.approx(unit["error"] / cca_bound(1000, 500, 1e-3))
     assert unit["limit"] == limiting_cca_error(1000, 0.5, 2e-3)
     unbiased = row(summary, features="unbiased", **where)
-    assert unbiased["bound"] == cca_bound(1000, 500, 1e-3, largest=2000)
+    assert unbiased["bound"] == cca_bound(1000, 500, 1e-3, factor=2)
     assert unbiased["limit"] == limiting_cca_error(1000, 0.5, 1e-3)
 
 
@@ -217,7 +228,7 @@ def test_violations_are_bold(tmp_path):
 def test_correlations_stand_beside_the_bound_that_holds(tmp_path):
     summary = against_m(correlations())
     found = row(summary, gamma=1000.0, m=100)
-    assert found["bound"] == correlation_bound(50, 100, 1000.0, norm=20.0)
+    assert found["bound"] == correlation_bound(50, 100, 1000.0)
     write_correlations_table(tmp_path / "c.md", summary)
     assert "| m | γ = 1 | γ = 1000 |" in (tmp_path / "c.md").read_text("utf-8")
 
