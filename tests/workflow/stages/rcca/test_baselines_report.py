@@ -17,7 +17,7 @@ from workflow.stages.rcca.baselines_tables import (
 from workflow.stages.rcca.figures import baselines_figure, kernel_figure
 
 PUBLISHED = pd.read_csv(Path(__file__).parents[4] / "resources" / "paper" / "table1_rcca.csv")
-TITLES = {"mnist": "MNIST", "mocha": "MOCHA"}
+TITLES = {"mnist": "MNIST", "speech": "speech"}
 LABELS = {"experiment": "mnist", "dataset": "mnist"}
 
 
@@ -113,7 +113,7 @@ def test_race_takes_the_first_epoch_that_does_as_well(curve):
 
 def test_table_says_what_was_reached_and_what_was_not_run(deep, curve, kernel, tmp_path):
     summary = with_paper(baselines_summary(deep, kernel), PUBLISHED, ["mnist"])
-    reasons = {"mocha": "could not be fetched"}
+    reasons = {"speech": "could not be fetched"}
     path = tmp_path / "baselines.md"
     write_baselines(path, summary, curve, kernel_growth(kernel), reasons, TITLES)
     assert path.read_text("utf-8").splitlines() == [
@@ -132,7 +132,7 @@ def test_table_says_what_was_reached_and_what_was_not_run(deep, curve, kernel, t
         "n^3; all 54000 training rows would take 31492.8 to 31493 CPU minutes and 23.3 GB, for a "
         "test sum between 36.00 and 39.75.",
         "",
-        "**MOCHA**: not run, could not be fetched",
+        "**speech**: not run, could not be fetched",
     ]
 
 
