@@ -74,8 +74,8 @@ instance, or a pair, default="fourier"
     F_, G_ : ndarray of shape (m, n_components)
         Canonical bases: the canonical variables are (z_x(X) − mean_x_) F_ and likewise for Y.
     conditioning_ : dict
-        Per view (``_x``, ``_y``) the ``smallest_pivot`` of the regularised covariance, its
-        ``effective_rank`` (tr C)² / tr C² and ``degrees_of_freedom`` tr C(C + reg·I)⁻¹. For both,
+        Per view (``_x``, ``_y``) the ``smallest_pivot`` of the regularised covariance and its
+        ``degrees_of_freedom`` tr C(C + reg·I)⁻¹. For both,
         ``predicted_error`` of the correlations: a pivot of p times the variance of its feature
         leaves about 1e-16/p, and 6e-8/√(np) with float32 features; and ``noise_level``, the
         largest training correlation that independent views with these degrees of freedom show.
@@ -396,7 +396,6 @@ def _conditioning(
     for view, fitted, factor in zip("xy", maps, factors, strict=True):
         m = fitted.n_features_out
         found[f"smallest_pivot_{view}"] = float(factor.pivots[:m].min())
-        found[f"effective_rank_{view}"] = float(factor.effective_ranks[m - 1])
         found[f"degrees_of_freedom_{view}"] = float(factor.degrees_of_freedom[m - 1])
         share = float((factor.pivots[:m] / factor.variances[:m]).min())
         errors.append(1e-16 / share)

@@ -22,6 +22,7 @@ from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, View, check_at_least_two_rows, grid
 from rnca._core.seeding import seeds, streams
 from rnca._core.spectral import column_signs, leading_eigh
+from rnca._core.state import unfitted_copy
 from rnca.features import FeatureMap, NystroemFeatures
 from rnca.features.width import local_gamma
 
@@ -198,17 +199,19 @@ instance, default="nystroem"
         check_count(self.n_clusters, "n_clusters")
         check_count(self.n_init, "n_init")
         view = View(X)
-        validate_data(self, X, skip_check_array=True)
+        fresh = unfitted_copy(self)
+        validate_data(fresh, X, skip_check_array=True)
         check_at_least_two_rows(len(view), "X")
-        self.n_samples_ = len(view)
         of_map, _, of_kmeans, of_width = seeds(self.random_state, 4)
         drawn = self._drawn_map(view, of_map, of_width)
-        self.map_ = self._normalised(drawn, view) if self.normalise else drawn
-        self._set_solution(self._moments_of_rows([view], 0, None))
-        embedding = self._embedding_of_training_rows(view)
-        self._kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=of_kmeans)
-        self.labels_ = self._kmeans.fit(embedding).labels_
-        self.cluster_centers_ = self._kmeans.cluster_centers_
+        fresh.map_ = self._normalised(drawn, view) if self.normalise else drawn
+        fresh._set_solution(fresh._moments_of_rows([view], 0, None))
+        embedding = fresh._embedding_of_training_rows(view)
+        kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=of_kmeans)
+        fresh._kmeans_ = kmeans.fit(embedding)
+        fresh.labels_, fresh.cluster_centers_ = kmeans.labels_, kmeans.cluster_centers_
+        fresh.n_samples_ = len(view)
+        self.__dict__ = fresh.__dict__
         if self.eigengap_ < _CLEAR_GAP:
             warnings.warn(
                 f"n_clusters={self.n_clusters}: there is no clear gap after as many eigenvalues "
@@ -266,7 +269,7 @@ instance, default="nystroem"
         ndarray of shape (n,)
         """
         embedding = self._embedding(self._checked(X))
-        labels: npt.NDArray[np.int32] = self._kmeans.predict(embedding)
+        labels: npt.NDArray[np.int32] = self._kmeans_.predict(embedding)
         return labels
 
     def _checked(self, X: Any) -> View:

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from rnca._core.mapping import check_count
 from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, View
+from rnca._core.state import unfitted_copy
 from rnca.cca import RCCA
 
 Matrix = npt.NDArray[np.float64]
@@ -128,7 +129,8 @@ instance, default="fourier"
         self
         """
         view = View(X)
-        validate_data(self, X, y, skip_check_array=True)
+        fresh = unfitted_copy(self)
+        validate_data(fresh, X, y, skip_check_array=True)
         classes, codes = self._classes(y, len(view))
         indicators = Indicators(codes, len(classes))
         rcca = self._unfitted_rcca().draw(X, indicators)
@@ -137,7 +139,8 @@ instance, default="fourier"
         if self.reg == "auto":
             rcca.set_params(reg=(_cross_validated_reg(moments), 0.0))
         rcca._solve(moments)
-        self._set_solution(rcca, moments, classes, np.bincount(codes) / len(view))
+        fresh._set_solution(rcca, moments, classes, np.bincount(codes) / len(view))
+        self.__dict__ = fresh.__dict__
         return self
 
     def path(self, sizes: Sequence[int], regs: Sequence[float] | None = None) -> list["RLDA"]:
@@ -165,11 +168,10 @@ instance, default="fourier"
         pairs = [(m, len(self.classes_) - 1) for m in sizes]
         asked = [self.reg_] if regs is None else regs
         for rcca in self.rcca_.iterate_path(pairs, [(reg, 0.0) for reg in asked]):
-            own = {"reg": rcca.reg[0], "n_features": rcca.n_features[0]}
-            model = RLDA(**{**self.get_params(deep=False), **own})
-            for name in ("n_features_in_", "feature_names_in_"):
-                if hasattr(self, name):
-                    setattr(model, name, getattr(self, name))
+            model = unfitted_copy(self, keep=("n_features_in_", "feature_names_in_"))
+            model.set_params(
+                reg=rcca.reg[0], n_features=rcca.n_features[0], feature_map=rcca.feature_map[0]
+            )
             model._set_solution(rcca, self.rcca_.moments_, self.classes_, self.priors_)
             yield model
 

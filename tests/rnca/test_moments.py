@@ -199,36 +199,12 @@ def test_a_failed_save_keeps_the_old_file(z, saved, monkeypatch):
     assert [path.name for path in saved.parent.iterdir()] == [saved.name]
 
 
-def test_a_merged_file_is_as_good_as_merged_moments(z, saved):
-    whole = Moments(4, 3, features="abc").update(*(2 * view for view in z))
-    expected = Moments(4, 3, features="abc").merge(whole).merge(Moments.load(saved))
-    merged = Moments(4, 3, features="abc").merge(whole).merge_file(saved)
-    assert merged.n == expected.n == 1000
-    for which in ("xx", "yy", "xy"):
-        assert_array_equal(merged.covariance(which), expected.covariance(which))
-
-
-def test_a_file_is_checked_for_damage_features_and_rows(saved):
-    Moments.check_file(saved, features="abc", n=500)
-    with pytest.raises(ValueError, match="holds 500 rows, not 400"):
-        Moments.check_file(saved, n=400)
-    with pytest.raises(ValueError, match="computed with other features"):
-        Moments.check_file(saved, features="xyz")
-    damaged = bytearray(saved.read_bytes())
-    damaged[len(damaged) // 2] ^= 1
-    saved.write_bytes(damaged)
-    with pytest.raises(ValueError, match="not a complete file of moments"):
-        Moments.check_file(saved)
-
-
-def test_a_file_of_other_features_is_not_merged(saved):
-    with pytest.raises(ValueError, match="cannot merge moments of other features"):
-        Moments(4, 3, features="xyz").merge_file(saved)
-
-
-def test_a_file_of_other_features_is_refused(saved):
+def test_a_file_of_other_features_or_rows_is_refused(saved):
+    assert Moments.load(saved, features="abc", n=500).n == 500
     with pytest.raises(ValueError, match=r"moments.npz: computed with other features .*abc.*xyz"):
         Moments.load(saved, features="xyz")
+    with pytest.raises(ValueError, match=r"moments.npz: moments of 500 rows, not of 400"):
+        Moments.load(saved, n=400)
 
 
 def test_a_file_cut_anywhere_is_refused(saved):

@@ -12,12 +12,15 @@ from sklearn.exceptions import NotFittedError
 
 from rnca import (
     RCCA,
+    RLDA,
     RPCA,
     FourierFeatures,
     LinearFeatures,
     Moments,
     NystroemFeatures,
+    PrivilegedFeatures,
     RandomizedAutoencoder,
+    RSpectralClustering,
     rdc_matrix,
 )
 from rnca._core.rows import View
@@ -52,11 +55,11 @@ def late_nan(X):
 class Interrupted:
     """A table whose late rows cannot be read: the user presses Ctrl-C."""
 
-    def __init__(self, array):
-        self.array, self.shape = array, array.shape
+    def __init__(self, array, rows=slice(300, 400)):
+        self.array, self.shape, self.rows = array, array.shape, rows
 
     def __getitem__(self, rows):
-        if rows.start == 300 and rows.stop == 400:
+        if rows == self.rows:
             raise KeyboardInterrupt
         return self.array[rows]
 
@@ -117,20 +120,91 @@ def test_an_interrupted_solve_leaves_moments_and_model(views, monkeypatch):
     assert_allclose(again.correlations_, model.correlations_, atol=1e-12)
 
 
-def test_a_failed_autoencoder_or_ridge_or_map_keeps_its_parts_together(views):
-    X, Y = views
-    given = {"n_features": 20, "n_decoder_features": 20, "random_state": 0, "chunk_size": 100}
-    cases = [
-        (RandomizedAutoencoder(2, **given), (X,), lambda model: model.error(X)),
-        (RPCA(2, n_features=20, random_state=0), (X,), lambda model: model.transform(X).sum()),
-        (FeatureRidge(n_features=20, random_state=0), (X, Y), lambda model: model.score(X, Y)),
-        (FourierFeatures(20, random_state=0), (X,), lambda model: model.transform(X).sum()),
-    ]
-    for model, data, answer in cases:
-        expected = answer(model.fit(*data))
-        with pytest.raises(ValueError, match="NaN"):
-            model.fit(late_nan(7 - 2 * X), *data[1:])
-        assert answer(model) == expected
+SMALL = {"n_features": 20, "random_state": 0, "chunk_size": 100}
+# Each estimator, what it is fitted to besides X, its answer, and a late step of its fit.
+ESTIMATORS = {
+    "RCCA": (rcca(), "Y", lambda m, X: m.transform(X), "rnca._core.whitening.leading_svd"),
+    "RPCA": (RPCA(2, **SMALL), "", lambda m, X: m.transform(X), "rnca.pca.leading_eigh"),
+    "RLDA": (
+        RLDA(**SMALL, reg=1e-3),
+        "classes",
+        lambda m, X: m.predict_proba(X),
+        "rnca._core.whitening.leading_svd",
+    ),
+    "RSpectralClustering": (
+        RSpectralClustering(3, **SMALL),
+        "",
+        lambda m, X: np.column_stack([m.transform(X), m.predict(X)]),
+        "rnca.clustering.KMeans.fit",
+    ),
+    "RandomizedAutoencoder": (
+        RandomizedAutoencoder(2, **SMALL, n_decoder_features=20),
+        "",
+        lambda m, X: m.inverse_transform(m.transform(X)),
+        "rnca.regression.Factor",
+    ),
+    "PrivilegedFeatures": (
+        PrivilegedFeatures(**SMALL, reg=1e-3),
+        "privileged",
+        lambda m, X: m.transform(X),
+        "rnca.lupi.canonical_bases",
+    ),
+    "FeatureRidge": (
+        FeatureRidge(**SMALL),
+        "Y",
+        lambda m, X: m.predict(X),
+        "rnca.regression.Factor",
+    ),
+    "NystroemFeatures": (
+        NystroemFeatures(20, whiten=True, random_state=0),
+        "",
+        lambda m, X: m.transform(X),
+        "rnca.features.nystroem.scipy.linalg.cholesky",
+    ),
+}
+
+
+def interrupted(*args, **kwargs):
+    raise KeyboardInterrupt
+
+
+def fitted_to(model, X, Y, given):
+    classes = np.digitize(Y[:, 0], [-0.5, 0.5])
+    if given == "privileged":
+        return model.fit(X, classes, privileged=Y[:, 1:].round())
+    return model.fit(X, *{"": [], "Y": [Y], "classes": [classes]}[given])
+
+
+@pytest.mark.filterwarnings("ignore:n_clusters=3")
+@pytest.mark.parametrize("first", [True, False], ids=["no model yet", "after a fit"])
+@pytest.mark.parametrize("failure", ["NaN", "Ctrl-C in the pass", "Ctrl-C in the solution"])
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_failed_fit_of_any_estimator_changes_nothing(views, monkeypatch, name, failure, first):
+    (X, Y), (model, given, answer, step) = views, ESTIMATORS[name]
+    model = clone(model)
+    if not first:
+        expected = answer(fitted_to(model, X, Y, given), X)
+    before = dict(vars(model))
+    other = 7 - 2 * X
+    if failure == "NaN":
+        other = late_nan(other)
+    elif failure == "Ctrl-C in the pass":
+        # A map alone reads all rows at once, and after that those it draws from.
+        whole = isinstance(model, NystroemFeatures)
+        other = Interrupted(other, slice(0, 600) if whole else slice(300, 400))
+    else:
+        monkeypatch.setattr(step, interrupted)
+    with pytest.raises((ValueError, KeyboardInterrupt)):
+        fitted_to(model, other, Y, given)
+    monkeypatch.undo()
+    # Moments and factors of the last pass may be dropped early: only `path` reads them.
+    assert {**before, **vars(model)}.keys() == before.keys()
+    assert all(before[key] is value for key, value in vars(model).items())
+    if first:
+        with pytest.raises(NotFittedError):
+            answer(model, X)
+    else:
+        assert_array_equal(answer(model, X), expected)
 
 
 @pytest.fixture
@@ -268,6 +342,23 @@ def test_models_of_a_path_of_rpca_describe_themselves(views):
     (member,) = model.path([10])
     again = clone(member).fit(views[0])
     assert_allclose(again.explained_variance_, member.explained_variance_, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "kind", ["fourier", "linear", FourierFeatures(20, random_state=7)], ids=str
+)
+def test_models_of_a_path_of_rlda_describe_themselves(views, kind):
+    class Own(RLDA):
+        """A subclass."""
+
+    X, classes = views[0], np.digitize(views[1][:, 0], [-0.5, 0.5])
+    model = Own(feature_map=kind, n_features=20, random_state=0, dtype="float64").fit(X, classes)
+    m = model.rcca_.map_x_.n_features_out - 1
+    (member,) = model.path([m], [1e-2])
+    assert type(member) is Own
+    again = clone(member).fit(X, classes)
+    assert again.rcca_.map_x_.n_features_out == m
+    assert_allclose(again.predict_proba(X), member.predict_proba(X), atol=1e-9)
 
 
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])

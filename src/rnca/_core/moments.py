@@ -118,7 +118,7 @@ class Moments:
             if not self.targets:
                 self.yy = _plus_gram(self.yy, zy)  # n·Cyy
 
-    def merge(self, other: "Moments | _InFile") -> Self:
+    def merge(self, other: "Moments") -> Self:
         """Add the rows another `Moments` has seen; ``other`` is left as it is.
 
         Merge shards in one fixed order: sums of floats depend on it in their last bits.
@@ -169,7 +169,7 @@ class Moments:
         With ``m`` only its leading block of m rows and, but for ``"xy"``, columns.
         """
         self._check_rows()
-        self._check_holds(which)
+        self._check_has(which)
         moment: npt.NDArray[np.float64] = getattr(self, which)
         block: npt.NDArray[np.float64] = (
             moment[:m].copy() if which == "xy" else moment[:m, :m].copy()
@@ -192,7 +192,9 @@ class Moments:
             np.savez(file, header=header, features=np.array(self.features), **arrays)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, features: str | None = None) -> Self:
+    def load(
+        cls, path: str | os.PathLike[str], *, features: str | None = None, n: int | None = None
+    ) -> Self:
         """Read a file written by `save`.
 
         Parameters
@@ -200,57 +202,29 @@ class Moments:
         path : path
         features : str, optional
             Fingerprint that the file must carry.
+        n : int, optional
+            Number of rows it must have seen.
 
         Raises
         ------
         ValueError
             If the file is cut short or damaged, is not of this format, or belongs to other
-            features.
+            features or rows.
         """
         with _opened(path) as stored:
             moments = cls._from_header(stored)
             for name in moments._array_names():
                 setattr(moments, name, _checked(stored, name, getattr(moments, name)))
-        moments._check_features(path, features)
-        return moments
-
-    @classmethod
-    def check_file(
-        cls, path: str | os.PathLike[str], *, features: str | None = None, n: int | None = None
-    ) -> None:
-        """Read a file written by `save` from end to end, holding one array at a time.
-
-        Parameters
-        ----------
-        path : path
-        features : str, optional
-            Fingerprint that the file must carry.
-        n : int, optional
-            Rows it must have seen.
-
-        Raises
-        ------
-        ValueError
-            As `load` does; also if the file holds another number of rows.
-        """
-        with _opened(path) as stored:
-            moments = cls._from_header(stored)
-            for name in moments._array_names():
-                _checked(stored, name, getattr(moments, name))
-        moments._check_features(path, features)
+        if features is not None and moments.features != features:
+            raise ValueError(
+                f"{path}: computed with other features (fingerprint {moments.features[:12]}…, "
+                f"expected {features[:12]}…). Delete it and compute it again."
+            )
         if n is not None and moments.n != n:
             raise ValueError(
-                f"{path}: holds {moments.n} rows, not {n}. Delete it and compute it again."
+                f"{path}: moments of {moments.n} rows, not of {n}. Delete it and compute it again."
             )
-
-    def merge_file(self, path: str | os.PathLike[str]) -> Self:
-        """Merge a file written by `save`, holding one of its arrays at a time.
-
-        `merge` of what `load` returns would hold two sets of moments. If this fails, what is here
-        is of no use any more: `check_file` beforehand what may be damaged.
-        """
-        with _opened(path) as stored:
-            return self.merge(_InFile(stored, self._from_header(stored)))
+        return moments
 
     @classmethod
     def _from_header(cls, stored: "np.lib.npyio.NpzFile") -> Self:
@@ -265,13 +239,6 @@ class Moments:
         moments.n = n
         return moments
 
-    def _check_features(self, path: str | os.PathLike[str], features: str | None) -> None:
-        if features is not None and self.features != features:
-            raise ValueError(
-                f"{path}: computed with other features (fingerprint {self.features[:12]}…, "
-                f"expected {features[:12]}…). Delete it and compute it again."
-            )
-
     def _array_names(self) -> tuple[str, ...]:
         one = ("xx", "shift_x", "sum_x")
         two = ("xy", "shift_y", "sum_y") if self.two_views else ()
@@ -285,7 +252,7 @@ class Moments:
         if self.n < 2:
             raise ValueError(f"moments of {self.n} rows: at least 2 rows are needed.")
 
-    def _check_holds(self, which: str) -> None:
+    def _check_has(self, which: str) -> None:
         if which == "yy" and self.targets:
             raise ValueError(
                 "moments with targets=True do not hold the targets' own covariance yy. "
@@ -302,7 +269,7 @@ class Moments:
             if z is not None and (z.ndim != 2 or z.shape[1] != m or len(z) != len(zx)):
                 raise ValueError(f"{name} has shape {z.shape}, expected ({len(zx)}, {m}).")
 
-    def _check_merge(self, other: "Moments | _InFile") -> None:
+    def _check_merge(self, other: "Moments") -> None:
         if (other.m_x, other.m_y) != (self.m_x, self.m_y):
             raise ValueError(
                 f"cannot merge moments of sizes ({other.m_x}, {other.m_y}) into "
@@ -318,19 +285,6 @@ class Moments:
                 f"cannot merge moments of other features (fingerprint {other.features[:12]}… "
                 f"into {self.features[:12]}…)."
             )
-
-
-class _InFile:
-    """Moments whose arrays are read from a file each time they are asked for, and not kept."""
-
-    def __init__(self, stored: "np.lib.npyio.NpzFile", header: Moments) -> None:
-        self._stored, self._header = stored, header
-
-    def __getattr__(self, name: str) -> Any:
-        expected = getattr(self._header, name)
-        if name not in self._header._array_names():
-            return expected
-        return _checked(self._stored, name, expected)
 
 
 @contextmanager

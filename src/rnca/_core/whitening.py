@@ -5,12 +5,10 @@ import numpy.typing as npt
 from scipy.linalg import blas, lapack, solve_triangular
 
 from rnca._core.moments import Moments
-from rnca._core.rows import grid
 from rnca._core.spectral import leading_svd
 
 Matrix = npt.NDArray[np.float64]
 
-_BLOCK = 512
 # Random vectors that estimate a trace; 16 leave a standard error below sqrt(2 / (16 m)) of it.
 _PROBES = 16
 # A pivot below this fraction of the feature's variance, times √m, is rounding.
@@ -38,8 +36,6 @@ class Factor:
         explain, plus reg.
     variances : ndarray of shape (m,)
         Variances of the features, plus reg.
-    effective_ranks : ndarray of shape (m,)
-        Participation ratio (tr C)² / tr C² of every leading block.
     degrees_of_freedom : ndarray of shape (m,)
         tr C(C + reg·I)⁻¹ of every leading block, estimated by random probes.
     """
@@ -47,8 +43,6 @@ class Factor:
     def __init__(self, moments: Moments, view: str, reg: float) -> None:
         C = moments.covariance(view * 2)
         m = len(C)
-        trace = C.diagonal().cumsum()
-        self.effective_ranks = trace**2 / np.maximum(_leading_squares(C), np.finfo(float).tiny)
         C.flat[:: m + 1] += reg
         self.variances = C.diagonal().copy()
         # C is symmetric: its transpose is the same matrix in LAPACK's order.
@@ -87,18 +81,6 @@ class Factor:
                 f"{dependent.min()} depends linearly on those before it. Raise reg, or use fewer "
                 "features."
             )
-
-
-def _leading_squares(C: Matrix) -> Matrix:
-    """Sum of squares of every leading block of a symmetric matrix."""
-    squares = np.concatenate(
-        [
-            np.square(np.tril(C[low:high, :high], low)).sum(axis=1)
-            for low, high in grid(0, len(C), _BLOCK)
-        ]
-    )
-    total: Matrix = (2 * squares - C.diagonal() ** 2).cumsum()
-    return total
 
 
 class Whitened:

@@ -182,8 +182,6 @@ def extract(path):
 def read_moments(path):
     loaded = Moments.load(path)
     assert loaded.xx.shape == (loaded.m_x, loaded.m_x)
-    Moments.check_file(path)
-    Moments(loaded.m_x, loaded.m_y, features=loaded.features).merge_file(path)
 
 
 def read_npz(path):

@@ -143,12 +143,11 @@ def _merged(model: RCCA, shards: Sequence[str | PathLike[str]], train: Views) ->
     bounds = shard_bounds(len(train[0]), len(shards), model.chunk_size)
     for path, (start, stop) in zip(shards, bounds, strict=True):
         try:
-            Moments.check_file(path, features=merged.features, n=stop - start)
+            part = Moments.load(path, features=merged.features, n=stop - start)
         except (OSError, ValueError) as damage:
             print(f"Its rows {start} to {stop} are gone through again: {damage}", file=sys.stderr)
-            merged.merge(model.accumulate(*train, start, stop))
-        else:
-            merged.merge_file(path)
+            part = model.accumulate(*train, start, stop)
+        merged.merge(part)
     return merged
 
 
