@@ -20,8 +20,10 @@ _MODULES = {
         "QuasiMonteCarloFeatures",
         "median_gamma",
     ),
+    "inference": ("PermutationResult",),
     "lda": ("RLDA",),
     "lupi": ("PrivilegedFeatures",),
+    "model_selection": ("RCCACV",),
     "pca": ("RPCA",),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}

@@ -13,9 +13,9 @@ from sklearn.cross_decomposition import CCA
 
 import oracles
 from rnca import RCCA, FourierFeatures, Moments, NystroemFeatures, median_gamma
+from rnca._core.correlation import Correlations
 from rnca._core.rows import shard_bounds
 from rnca._core.whitening import Whitened
-from rnca.cca import paired_correlations
 from workflow.lib.exact import kernel_cca
 
 KINDS = ["fourier", "fastfood", "nystroem", "linear"]
@@ -146,9 +146,11 @@ def test_paired_correlations_are_numpys_whatever_the_scales():
     shared = rng.standard_normal((200, 3))
     x, y = (scale * (shared + rng.standard_normal((200, 3))) + 1 for scale in (1e-3, 50.0))
     expected = [np.corrcoef(x[:, j], y[:, j])[0, 1] for j in range(3)]
-    assert_allclose(paired_correlations(Moments(3, 3).update(x, y)), expected, rtol=1e-12)
+    assert_allclose(
+        Correlations().update(x[:70], y[:70]).update(x[70:], y[70:]).values(), expected, rtol=1e-12
+    )
     x[:, 0], y[:, 2] = 7.0, 7.0
-    found = paired_correlations(Moments(3, 3).update(x, y))
+    found = Correlations().update(x[:70], y[:70]).update(x[70:], y[70:]).values()
     assert_allclose(found, [0.0, expected[1], 0.0], rtol=1e-12)
 
 

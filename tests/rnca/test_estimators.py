@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rnca import (
     RCCA,
+    RCCACV,
     RLDA,
     RPCA,
     FastfoodFeatures,
@@ -65,6 +66,7 @@ class Halved(PrivilegedFeatures):
         RandomizedAutoencoder(1, feature_map="linear", reg=1e-6, dtype="float64"),
         RCCA(1, n_features=5, reg=1e-3, random_state=0, dtype="float64"),
         RCCA(1, feature_map="linear", reg=1e-3),
+        RCCACV(1, sizes=(5,), regs=(1e-3,), cv=2, random_state=0, dtype="float64"),
         FeatureRidge(n_features=50, reg=1e-6, random_state=0, dtype="float64"),
         FeatureRidge(feature_map="linear"),
         Halved(1, n_features=5, reg=1e-3, random_state=0, dtype="float64"),

@@ -14,11 +14,10 @@ from scipy.linalg import lapack
 from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
+from rnca._core.correlation import Correlations
 from rnca._core.mapping import check_count, pair
-from rnca._core.moments import Moments
 from rnca._core.rows import View, check_at_least_two_rows, grid
 from rnca._core.seeding import seeds
-from rnca.cca import paired_correlations
 from rnca.features import NystroemFeatures
 from workflow.lib.two_views import TwoViews
 
@@ -227,8 +226,7 @@ def _variables(view: View, kernel: NystroemFeatures, weights: Matrix, shift: Mat
 
 
 def _correlations(x_variables: Matrix, y_variables: Matrix) -> Matrix:
-    k = x_variables.shape[1]
-    return paired_correlations(Moments(k, k).update(x_variables, y_variables))
+    return Correlations().update(x_variables, y_variables).values()
 
 
 class _Factors:

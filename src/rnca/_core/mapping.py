@@ -1,6 +1,6 @@
 """From an estimator's parameters to feature maps, and rows through fitted ones."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Real
 from typing import Any
 
@@ -123,26 +123,53 @@ def add_rows(
     progress : bool
         Show a bar.
     """
-    chunks = list(grid(start, stop, chunk_size))
     if moments.n == 0:
-        heads = [view.read(start, min(start + _HEAD, stop)) for view in views]
-        moments.shift(
-            *(centred_features(*each, 0.0).mean(axis=0) for each in zip(maps, heads, strict=True))
-        )
+        moments.shift(*head_means(maps, views, start, stop))
+    pieces = feature_chunks(
+        maps, views, moments.shifts, start, stop, chunk_size=chunk_size, progress=progress
+    )
+    for _, z in pieces:
+        moments.add_centred(*z)  # zᵀz for the covariances of Sections 3 and 4
+    refuse_overflow(moments)
+
+
+def head_means(
+    maps: Sequence[FeatureMap], views: Sequence[View], start: int, stop: int
+) -> list[Float64]:
+    """Mean features of the first rows, per view: what sums are taken about."""
+    heads = [view.read(start, min(start + _HEAD, stop)) for view in views]
+    return [centred_features(*each, 0.0).mean(axis=0) for each in zip(maps, heads, strict=True)]
+
+
+def feature_chunks(
+    maps: Sequence[FeatureMap],
+    views: Sequence[View],
+    shifts: Sequence[Float64],
+    start: int,
+    stop: int,
+    *,
+    chunk_size: int,
+    progress: bool = False,
+) -> Iterator[tuple[slice, list[Float64]]]:
+    """Yield the rows of each chunk and the features of each view less its shift.
+
+    The features are in memory that the next chunk overwrites.
+    """
     # Kept over the pass: new pages for each chunk would cost a tenth of it.
     buffers = [feature_buffers(fitted, min(chunk_size, stop - start)) for fitted in maps]
+    chunks = list(grid(start, stop, chunk_size))
     for low, high in tqdm(chunks, "rows", unit="chunk", disable=not progress):
-        z = [
-            centred_features(fitted, view.read(low, high), shift, buffer)
-            for view, fitted, shift, buffer in zip(
-                views, maps, moments.shifts, buffers, strict=True
-            )
-        ]
-        moments.add_centred(*z)  # zᵀz for the covariances of Sections 3 and 4
-    _refuse_overflow(moments)
+        yield (
+            slice(low, high),
+            [
+                centred_features(fitted, view.read(low, high), shift, buffer)
+                for view, fitted, shift, buffer in zip(views, maps, shifts, buffers, strict=True)
+            ],
+        )
 
 
-def _refuse_overflow(moments: Moments) -> None:
+def refuse_overflow(moments: Moments) -> None:
+    """Refuse moments whose squares left the range of float64."""
     views = "x" if moments.targets or not moments.two_views else "xy"
     for view in views:
         squares = getattr(moments, view * 2).diagonal()

@@ -95,7 +95,7 @@ class Whitened:
     """
 
     def __init__(self, moments: Moments, reg_x: float, reg_y: float) -> None:
-        self._of = moments.n, reg_x, reg_y
+        self.n, self.regs = moments.n, (reg_x, reg_y)
         self.x = Factor(moments, "x", reg_x)
         self.y = Factor(moments, "y", reg_y)
         # In LAPACK's order, and in place: Dᵀ = Ly⁻¹·Cyx·Lx⁻ᵀ.
@@ -108,7 +108,7 @@ class Whitened:
 
     def is_of(self, moments: Moments, reg_x: float, reg_y: float) -> bool:
         """Whether this was computed with these regularisers, after as many rows."""
-        return self._of == (moments.n, reg_x, reg_y)
+        return (self.n, self.regs) == (moments.n, (reg_x, reg_y))
 
     def canonical(self, m_x: int, m_y: int, k: int) -> tuple[Matrix, Matrix, Matrix]:
         """Canonical correlations and bases from the first m_x and m_y features.
