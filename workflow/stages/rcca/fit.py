@@ -15,6 +15,7 @@ from rnca._core.rows import shard_bounds
 from rnca._core.seeding import derived_seed
 from rnca.cca import RCCA
 from rnca.features import NystroemFeatures, median_gamma
+from rnca.inference import PermutationResult
 from workflow.data.prepared import Prepared, load_prepared
 from workflow.data.splits import Split
 from workflow.lib.job import job
@@ -151,7 +152,9 @@ def _merged(model: RCCA, shards: Sequence[str | PathLike[str]], train: Views) ->
     return merged
 
 
-def _sums(experiment: Experiment, model: RCCA, tested: Any, rows: Split) -> dict[str, Any]:
+def _sums(
+    experiment: Experiment, model: RCCA, tested: PermutationResult, rows: Split
+) -> dict[str, Any]:
     return {
         **experiment.labels(),
         "reg": model.reg,

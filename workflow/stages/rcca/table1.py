@@ -93,7 +93,9 @@ def write_latex(path: str | PathLike[str], blocks: Iterable[Block]) -> None:
     """Write one ``tabular`` per block."""
     lines = ["% Needs \\usepackage{booktabs}."]
     for each in blocks:
-        lines += [rf"\paragraph{{{escape(each.title)}}} {escape(each.text[:1].upper() + each.text[1:])}."]
+        lines += [
+            rf"\paragraph{{{escape(each.title)}}} {escape(each.text[:1].upper() + each.text[1:])}."
+        ]
         if each.cells:
             lines[-1] += r"\\[0.5ex]"
             lines += [

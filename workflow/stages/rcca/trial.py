@@ -40,8 +40,11 @@ class Trial(SimpleNamespace):
                 )
 
     def groups(self, data: Prepared, rows: Rows) -> Rows | None:
-        """Return the groups of some rows, such as utterances; None if the data have none."""
-        return None if data.groups is None else np.asarray(data.groups)[rows]
+        """Return the groups of some rows, such as utterances; None if there are not two."""
+        if data.groups is None:
+            return None
+        groups = np.asarray(data.groups)[rows]
+        return groups if len(np.unique(groups)) > 1 else None
 
     def views(self, data: Prepared, rows: Split, part: str) -> Views:
         """Open the two views of the train, tune or test rows, without loading them."""
