@@ -31,13 +31,23 @@ page_request = asks(
     "lib/page.py",
     {
         "run": settings.run,
+        "title": "Canonical correlations of your data",
         "config": config,
+        "data": settings.used(),
         "stand_ins": STAND_INS,
         "sections": [
             {
                 "name": stage,
                 "title": read_exhibits(stage).title,
-                "exhibits": [{"file": each.file, "caption": each.caption} for each in found],
+                "exhibits": {
+                    each.file: {
+                        "label": each.label,
+                        "caption": each.caption,
+                        "headline": each.headline,
+                        "leading": each.leading,
+                    }
+                    for each in found
+                },
             }
             for stage, found in EXHIBITS.items()
             if found
@@ -109,7 +119,7 @@ rule page:
         ledger=rules.claims.output.csv,
         data=rules.data_table.output[0],
         theory="docs/theory.md",
-        template="workflow/lib/page.html.jinja",
+        parts=expand("workflow/lib/page.{kind}", kind=["html.jinja", "css", "js"]),
     output:
         f"{RESULTS}/report.html",
     log:

@@ -183,6 +183,7 @@ def privileged_partition(
     n_train: int = 1000,
     n_test: int = 1000,
     balanced: bool = False,
+    classes_seed: Seed | None = None,
 ) -> Partition:
     """Draw one partition: some classes against as many others, and rows of them at random.
 
@@ -196,6 +197,8 @@ def privileged_partition(
     balanced : bool, default=False
         Whether either side has half of the training and half of the test rows; otherwise it has
         what the draw from all rows of these classes gives.
+    classes_seed : int, sequence of int or SeedSequence, optional
+        Seed of the classes alone: partitions that share it differ in their rows only.
     """
     codes = np.asarray(labels)
     classes = np.unique(codes)
@@ -207,7 +210,8 @@ def privileged_partition(
             f"but there are {len(classes)}"
         )
     rng = np.random.default_rng(seed)
-    drawn = rng.permutation(classes)[: 2 * classes_per_side]
+    of_classes = rng if classes_seed is None else np.random.default_rng(classes_seed)
+    drawn = of_classes.permutation(classes)[: 2 * classes_per_side]
     sides = np.split(drawn, 2)
     parts, share = (sides, 2) if balanced else ([drawn], 1)
     sizes = (n_train // share, 0, n_test // share)

@@ -10,6 +10,8 @@
         label: accuracies     # what `snakemake --report` calls it
         caption: One or two sentences.
         when: timed           # optional: made only if this holds of the stage's settings
+        headline: 1           # optional: place of its sentence among the findings at the top
+        leading: true         # optional: shown there, not in its stage's part
         screen: true          # optional: also shown in the terminal at the end of a run
 """
 
@@ -31,6 +33,8 @@ class Exhibit(NamedTuple):
     label: str
     caption: str
     when: str | None = None
+    headline: int | None = None
+    leading: bool = False
     screen: bool = False
 
 

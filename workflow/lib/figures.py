@@ -1,10 +1,13 @@
 """Figures: one style, legible at print size, safe for colour-blind readers."""
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
+from xml.sax.saxutils import escape
 
 import matplotlib
+import numpy as np
 import pandas as pd
 
 from rnca._core.files import replacing
@@ -105,7 +108,41 @@ def save(figure: Figure, outputs: Mapping[str, str], name: str) -> None:
     outputs : mapping of file name to path
     name : str
     """
+    values = _named_points(figure)
     with matplotlib.rc_context(STYLE):
         for kind, metadata in (("svg", {"Date": None}), ("png", {})):
             with replacing(outputs[f"{name}.{kind}"]) as partial:
                 figure.savefig(partial, metadata=metadata)
+                if kind == "svg":
+                    partial.write_text(_with_titles(partial.read_text("utf-8"), values), "utf-8")
+
+
+def _named_points(figure: Figure) -> dict[str, list[str]]:
+    """Give lines with markers an id, and return the text of each of their points by that id."""
+    texts: dict[str, list[str]] = {}
+    for axes in figure.axes:
+        bars = {bar.lines[0]: bar.get_label() for bar in axes.containers if hasattr(bar, "lines")}
+        for line in axes.lines:
+            label = str(bars.get(line, line.get_label()))
+            if line.get_marker() not in ("", "None", None) and not label.startswith("_"):
+                gid = f"points-{len(texts)}"
+                line.set_gid(gid)
+                texts[gid] = [
+                    f"{label}: {x:.4g}, {y:.4g}" for x, y in np.asarray(line.get_xydata())
+                ]
+    return texts
+
+
+def _with_titles(svg: str, values: Mapping[str, list[str]]) -> str:
+    """Let each point of a figure tell its value under the pointer."""
+    for gid, texts in values.items():
+        start = svg.index(f'<g id="{gid}">')
+        stop = svg.find('<g id="', start + 1)
+        part = svg[start:stop]
+        places = list(re.finditer(r"<use [^>]*/>", part))
+        if len(places) == len(texts):
+            for place, text in reversed([*zip(places, texts, strict=True)]):
+                title = f"{place.group()[:-2]}><title>{escape(text)}</title></use>"
+                part = part[: place.start()] + title + part[place.end() :]
+            svg = svg[:start] + part + svg[stop:]
+    return svg

@@ -3,16 +3,18 @@
 import pandas as pd
 
 from workflow.lib.claims import judge
-from workflow.lib.page import Section, write_page
+from workflow.lib.page import Section, inline_svg, write_page
 
 
 def written(path, judgements, standing_in=()):
     write_page(
         path,
         run="mine",
+        title="Correlations of your data",
         sections=[Section("rcca", "Correlations")],
         judgements=judgements,
         standing_in=standing_in,
+        made={"written": "today", "commits": "abc", "data": "mine"},
         made_by={},
     )
     return path.read_text(encoding="utf-8")
@@ -20,9 +22,9 @@ def written(path, judgements, standing_in=()):
 
 def test_report_of_the_users_own_data_is_not_about_the_paper(tmp_path):
     text = written(tmp_path / "report.html", [])
-    assert "Run <code>mine</code>. Nothing that the paper's claims rest on was run." in text
+    assert "<h1>Correlations of your data</h1>" in text
     assert "#rcca" in text
-    for absent in ("#claims", "#summary", "computed again", "stand in for the paper's"):
+    for absent in ("#claims", "computed again", "stand in for the paper's", "make paper"):
         assert absent not in text
 
 
@@ -31,5 +33,14 @@ def test_report_of_the_paper_opens_with_its_claims(tmp_path):
     (tmp_path / "a.csv").write_text("dataset,v\ndigits,1\n", encoding="utf-8")
     claim = {"id": "c", "claim": "C", "place": "P", "published": "X", "rules": [rule]}
     text = written(tmp_path / "report.html", judge([claim], tmp_path, pd.read_csv), ["digits"])
-    for present in ("#claims", "#summary", "computed again", "stand in for the paper's (digits)"):
+    for present in ("#claims", "computed again", "stand in for the paper's (digits)"):
         assert present in text
+
+
+def test_inline_figures_have_ids_of_their_own():
+    svg = '<?xml?><svg id="a"><use href="#b" clip-path="url(#c)" style="fill: #000000"/></svg>'
+    inline = inline_svg(svg, "rcca", 'say "so"')
+    assert inline == (
+        '<svg role="img" aria-label="say &quot;so&quot;" id="rcca-a"><use href="#rcca-b" '
+        'clip-path="url(#rcca-c)" style="fill: currentColor"/></svg>'
+    )

@@ -25,11 +25,16 @@ class Variant(NamedTuple):
         The columns of each view.
     components : int
         Canonical variables of each view, at most.
+    seed : int, optional
+        If given, a view with fewer directions than ``components`` is filled up with random ones,
+        orthogonal to the defined ones in the whitened space: what an SVD returns for singular
+        values of zero is as arbitrary, but depends on the machine.
     """
 
     table: npt.NDArray[Any]
     views: Sequence[Sequence[int]]
     components: int
+    seed: int | None = None
 
 
 class System(NamedTuple):
@@ -121,7 +126,7 @@ class _Problems:
         present = cells.values[:, 0]
         self.means = cells.weighted_means(cells.sums(z[rows]), mean)
         self.views: dict[str, dict[int, Matrix]] = {name: {} for name in system.variants}
-        self.components = {name: each.components for name, each in system.variants.items()}
+        self.variants = system.variants
         for name, variant in system.variants.items():
             for i, columns in enumerate(variant.views):
                 own = Cells.of(variant.table[present][:, list(columns)])
@@ -135,13 +140,55 @@ class _Problems:
         self, means: Matrix, factor: Factor, centred: Matrix, mean: Matrix
     ) -> Iterator[tuple[str, Basis]]:
         every = [view for views in self.views.values() for view in views.values()]
-        found = canonical_bases(means, every, max(self.components.values()))
+        most = max(variant.components for variant in self.variants.values())
+        found = canonical_bases(means, every, most)
         F = factor.unwhiten(found.frame)
         frame, directions = centred @ F, iter(found.directions)
         for name, views in self.views.items():
-            own = [next(directions)[:, : self.components[name]] for _ in views]
-            belongs = np.repeat(list(views), [part.shape[1] for part in own])
-            yield name, Basis(F, mean, frame, np.hstack(own), belongs)
+            variant = self.variants[name]
+            own = [next(directions)[:, : variant.components] for _ in views]
+            if variant.seed is None:
+                belongs = np.repeat(list(views), [part.shape[1] for part in own])
+                yield name, Basis(F, mean, frame, np.hstack(own), belongs)
+            else:
+                rng = np.random.default_rng([variant.seed, len(means)])
+                random, filled = _filled(own, found.frame, variant.components, rng)
+                F_all = np.hstack([F, factor.unwhiten(random)])
+                belongs = np.repeat(list(views), variant.components)
+                yield name, Basis(F_all, mean, centred @ F_all, filled, belongs)
+
+
+def _filled(
+    own: Sequence[Matrix], frame: Matrix, components: int, rng: np.random.Generator
+) -> tuple[Matrix, Matrix]:
+    """Fill each view's directions up with random ones, orthogonal to the frame and each other.
+
+    Parameters
+    ----------
+    own : sequence of ndarray of shape (r, k_i)
+        The defined directions of each view, k_i of at most ``components``.
+    frame : ndarray of shape (m, r)
+        Orthonormal, in the whitened space.
+
+    Returns
+    -------
+    random : ndarray of shape (m, s)
+        The additional columns of the frame.
+    directions : ndarray of shape (r + s, components · views)
+    """
+    drawn = []
+    for part in own:
+        normal = rng.standard_normal((len(frame), components - part.shape[1]))
+        drawn.append(np.linalg.qr(normal - frame @ (frame.T @ normal))[0])
+    random = np.hstack(drawn)
+    directions = np.zeros((frame.shape[1] + random.shape[1], components * len(own)))
+    row = frame.shape[1]
+    for i, (part, more) in enumerate(zip(own, drawn, strict=True)):
+        start, k, s = components * i, part.shape[1], more.shape[1]
+        directions[: len(part), start : start + k] = part
+        directions[row : row + s, start + k : start + components] = np.eye(s)
+        row += s
+    return random, directions
 
 
 def cross_fitted(

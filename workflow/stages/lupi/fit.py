@@ -1,4 +1,4 @@
-"""Stage lupi: whether what is told at training helps a linear SVM at test (Section 5.3)."""
+"""Stage lupi: whether privileged information at training helps a linear SVM (Section 5.3)."""
 
 from collections.abc import Iterable, Sequence
 from itertools import product
@@ -41,6 +41,7 @@ class Experiment(SimpleNamespace):
             n_train=self.train,
             n_test=self.test,
             balanced=self.balanced,
+            classes_seed=self.seed_of(0, "classes") if self.grouping == "fixed" else None,
         )
 
     def training(self, data: Prepared, number: int, preprocessing: str) -> Training:
@@ -63,7 +64,10 @@ class Experiment(SimpleNamespace):
                 for name in VARIANTS
                 if name in wanted or (name == "rcca" and wanted.intersection(_THROUGH_RCCA))
             ],
-            {name: self.seed_of(number, name) for name in ("features", "animals", "images")},
+            {
+                name: self.seed_of(number, name)
+                for name in ("features", "animals", "images", "directions")
+            },
         )
 
 
@@ -105,7 +109,8 @@ class Fitted(NamedTuple):
     Attributes
     ----------
     settings : dict
-        ``m``, ``reg``, ``gamma``, ``cost``, and how they did on the folds.
+        ``m``, ``reg``, ``gamma``, ``cost``, whether that is an end of its grid, and how they did
+        on the folds.
     rule : Rule
     """
 
@@ -174,6 +179,7 @@ class Comparison:
             "reg": candidate.reg,
             "gamma": candidate.gamma,
             "cost": cost,
+            "cost_on_edge": cost in (self.costs[0], self.costs[-1]),
             "cv_accuracy": 100.0 * scores.accuracy[scores.best],
             "solved": bool(path.solved[0]),
             "unsolved_on_folds": scores.unsolved,

@@ -138,8 +138,8 @@ class Plus(Regular):
     def path(self, K: Matrix, rows: Index, costs: Sequence[float]) -> Path:
         """Fit SVM+ instead; each animal is a cell."""
         animals, cells = np.unique(self.training.rows.animal[rows], return_inverse=True)
-        told = self.training.attributes[animals]
-        K_star = told @ told.T
+        attributes = self.training.attributes[animals]
+        K_star = attributes @ attributes.T
         gamma = self.gamma * mean_diagonal(K_star) / mean_diagonal(K)
         path = Path.untried(len(costs), len(rows))
         for i, C in enumerate(costs):
@@ -152,7 +152,7 @@ class Plus(Regular):
         return path
 
 
-class Told(Candidate):
+class Attributes(Candidate):
     """Attributes, given for every row, test rows too: whoever knows them knows the animal."""
 
     def __init__(self, training: Training, table: Matrix) -> None:
@@ -161,8 +161,8 @@ class Told(Candidate):
 
     def gram(self, fold: int) -> Matrix:
         """Return that of the attributes, whatever the fold."""
-        told = self.table[self.training.rows.animal]
-        return told @ told.T
+        attributes = self.table[self.training.rows.animal]
+        return attributes @ attributes.T
 
     def rule(self, coef: Matrix, intercept: float) -> Rule:
         """Add up what each animal's attributes weigh."""
@@ -267,9 +267,9 @@ def candidates(training: Training, method: str, gammas: Sequence[float]) -> Iter
     elif method == "surf-scaled":
         yield Regular(training, 1.0 / mean_diagonal(training.gram))
     elif method == "attributes":
-        yield Told(training, training.attributes)
+        yield Attributes(training, training.attributes)
     elif method == "attributes-permuted":
-        yield Told(training, training.permuted)
+        yield Attributes(training, training.permuted)
     else:
         raise ValueError(f"method {method!r}: known are {', '.join(METHODS)}.")
 

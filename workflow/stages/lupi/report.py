@@ -6,16 +6,15 @@ from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv
-from workflow.stages.lupi.figures import methods_figure, partitions_figure, reg_figure
+from workflow.stages.lupi.figures import differences_figure, methods_figure, reg_figure
 from workflow.stages.lupi.tables import (
     ACCURACY_COLUMNS,
     SETTINGS_COLUMNS,
+    Report,
     lupi_pairs,
     lupi_summary,
-    published_means,
-    write_lupi_table,
+    published_pair,
 )
-from workflow.stages.lupi.verdict import write_verdict
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
@@ -23,12 +22,15 @@ if __name__ == "__main__":
         accuracy, not_run = read_outcomes(given.accuracy, ACCURACY_COLUMNS)
         settings, _ = read_outcomes(given.settings, SETTINGS_COLUMNS)
         published = pd.read_csv(given.published)
-        paper = dict.fromkeys(asked.published, published_means(published))
+        # The protocol can be read in several ways: the paper's numbers stand beside all of them.
+        data = accuracy.loc[accuracy["experiment"].isin(asked.published), "dataset"]
+        readings = accuracy.loc[accuracy["dataset"].isin(data), "experiment"].unique()
+        paper = dict.fromkeys(readings, published_pair(published))
         summary, pairs = lupi_summary(accuracy), lupi_pairs(accuracy)
         write_csv(out["lupi.csv"], summary)
         write_csv(out["lupi_pairs.csv"], pairs)
-        write_lupi_table(out["lupi.md"], summary, pairs, not_run, titles, paper)
-        write_verdict(out["lupi_verdict.md"], summary, pairs, not_run, titles, paper)
-        save(partitions_figure(accuracy, published, asked.published, titles), out, "lupi")
-        save(methods_figure(summary, pairs, paper, titles), out, "lupi_methods")
+        report = Report(summary, pairs, not_run, titles, paper)
+        report.write(out["lupi.md"], out["lupi_verdict.md"])
+        save(differences_figure(accuracy, published, paper, titles), out, "lupi")
+        save(methods_figure(pairs, paper, titles), out, "lupi_methods")
         save(reg_figure(settings, summary, titles), out, "lupi_reg")

@@ -20,6 +20,7 @@ Method = Literal[
     "rcca-least-reg",
     "rcca-crossfit",
     "surf+rcca",
+    "rcca-five",
     "rcca-y",
     "rcca-attributes",
     "rcca-permuted-animals",
@@ -42,11 +43,13 @@ class Experiment(models.Experiment):
 
     needs = ("x", "labels", "attributes")
 
-    partitions: Repeats = Field(
-        14, description="how often classes and rows are drawn", exclude=True
-    )
+    partitions: Repeats = Field(14, description="how often rows are drawn", exclude=True)
     jobs: Repeats = Field(1, description="jobs the partitions are divided into", exclude=True)
     classes: Count = Field(description="classes on either side")
+    grouping: Literal["redrawn", "fixed"] = Field(
+        "redrawn",
+        description="whether the classes of either side are drawn anew for each partition, or once",
+    )
     train: Count = Field(description="training rows of a partition")
     test: Count = Field(description="test rows of a partition")
     balanced: bool = Field(False, description="whether either side has half of the rows")

@@ -12,14 +12,10 @@ has become a bound on their sum over a cell, which δ moves between cells. The m
 constraints are b, b⋆ and the cells' slacks.
 """
 
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
-
-from rnca._core.rows import View, check_pair
 
 Matrix = npt.NDArray[np.float64]
 
@@ -137,114 +133,3 @@ def _quadratic_program(
             "extreme for these data. Standardise the columns, or move C and gamma towards 1."
         )
     return solver.result
-
-
-class SVMPlus(ClassifierMixin, BaseEstimator):
-    """Linear support vector machine with privileged information, for two classes.
-
-    Parameters
-    ----------
-    C : float, default=1.0
-        Cost of the slacks.
-    gamma : float, default=1.0
-        γ, the weight of ‖w⋆‖²; no kernel width. For γ → 0 and linearly independent privileged
-        rows SVM+ tends to the SVM.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (1, d)
-        w.
-    intercept_ : ndarray of shape (1,)
-        b.
-    slack_coef_ : ndarray of shape (p,)
-        w⋆.
-    slack_intercept_ : float
-        b⋆.
-    classes_ : ndarray of shape (2,)
-    n_iter_ : int
-        Steps of the solver.
-
-    Notes
-    -----
-    Needs the package `piqp`. Memory is 8·(n + g)² bytes a few times, time
-    cubic in n + g, where g is the number of distinct privileged rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from workflow.stages.lupi.svmplus import SVMPlus
-    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> y = ["low", "low", "high", "high"]
-    >>> SVMPlus().fit(X, y, privileged=X**2).predict([[0.5], [2.5]]).tolist()
-    ['low', 'high']
-    """
-
-    def __init__(self, C: float = 1.0, gamma: float = 1.0) -> None:
-        self.C = C
-        self.gamma = gamma
-
-    def fit(self, X: Any, y: Any, *, privileged: Any = None) -> Self:
-        """Fit to training rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-            Two classes.
-        privileged : array-like of shape (n, p)
-            X⋆, of these rows and of no others.
-
-        Returns
-        -------
-        self
-        """
-        for name in ("C", "gamma"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise ValueError(f"{name}={getattr(self, name)!r}: give a finite number > 0.")
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        told, code = np.unique(_privileged(X, privileged), axis=0, return_inverse=True)
-        self.classes_, positive = np.unique(y, return_inverse=True)
-        if len(self.classes_) != 2:
-            raise ValueError(
-                f"y has {len(self.classes_)} class(es): SVM+ separates two. Use "
-                "OneVsRestClassifier for more."
-            )
-        signs = np.where(positive, 1.0, -1.0)
-        found = solve_dual(
-            X @ X.T, signs, code.reshape(-1), told @ told.T, C=self.C, gamma=self.gamma
-        )
-        self.coef_, self.intercept_ = (found.coef @ X)[None, :], np.array([found.intercept])
-        self.slack_coef_ = found.excess @ told / self.gamma
-        self.slack_intercept_ = found.slack_intercept
-        self.n_iter_ = found.n_iter
-        return self
-
-    def decision_function(self, X: Any) -> Matrix:
-        """Return w·x + b, positive for ``classes_[1]``; nothing privileged is needed."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        values: Matrix = X @ self.coef_[0] + self.intercept_[0]
-        return values
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the class of each row."""
-        positive = self.decision_function(X) > 0
-        labels: npt.NDArray[Any] = self.classes_[positive.astype(np.intp)]
-        return labels
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
-
-def _privileged(X: Matrix, privileged: Any) -> Matrix:
-    if privileged is None:
-        raise ValueError(
-            "privileged=None: SVM+ is fitted to privileged columns of the training rows; give "
-            "fit(X, y, privileged=…). Without any, use sklearn.svm.SVC."
-        )
-    told = View(privileged, "privileged")
-    check_pair(View(X, "X"), told)
-    rows: Matrix = told.read(0, len(told)).astype(np.float64)
-    return rows

@@ -1,4 +1,4 @@
-"""The lupi stage for readers: accuracies, differences in pairs, and their tables."""
+"""Stage lupi for readers: accuracies, paired differences, their tables, and what they show."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -13,24 +13,27 @@ from rnca._core.files import replacing
 from workflow.lib.tables import markdown_table, number, plus_minus
 
 METHOD_NAMES = {
-    "majority": "the larger class",
+    "majority": "majority class",
     "surf": "regular features",
     "surf-scaled": "regular features, unit scale",
     "random": "random features",
     "rcca": "RCCA",
-    "rcca-least-reg": "RCCA, least reg",
+    "rcca-least-reg": "RCCA, smallest reg",
     "rcca-crossfit": "RCCA, cross-fitted",
     "surf+rcca": "regular features + RCCA",
+    "rcca-five": "RCCA, five directions",
     "rcca-y": "RCCA, label only",
     "rcca-attributes": "RCCA, attributes only",
-    "rcca-permuted-animals": "RCCA, attributes permuted over classes",
-    "rcca-permuted-images": "RCCA, attributes permuted over rows",
+    "rcca-permuted-animals": "RCCA, class-permuted attributes",
+    "rcca-permuted-images": "RCCA, row-permuted attributes",
     "rcca-animal": "RCCA, class as label",
     "lda": "discriminants of the classes",
     "svm+": "SVM+",
     "attributes": "attributes (oracle)",
     "attributes-permuted": "permuted attributes (oracle)",
 }
+# Methods that the paper reports on; the others are ours.
+PAPERS = ("surf", "rcca", "rcca-five", "svm+", "attributes")
 PREPROCESSING_NAMES = {"raw": "raw counts", "zscore": "z-scores", "hellinger": "√L1"}
 # What the tables need of the stage's rows.
 ACCURACY_COLUMNS = [
@@ -43,24 +46,33 @@ ACCURACY_COLUMNS = [
     "train_accuracy",
     "test_accuracy",
     "solved",
+    "cost_on_edge",
     "n_train",
     "n_test",
 ]
 SETTINGS_COLUMNS = [*ACCURACY_COLUMNS, "m", "reg", "cost"]
 _BASELINES = ("surf", "surf-scaled")
-_CONTROLS = (
-    "surf-scaled",
-    "random",
-    "rcca-least-reg",
-    "rcca-crossfit",
-    "rcca-y",
-    "rcca-attributes",
-    "rcca-permuted-animals",
-    "rcca-permuted-images",
-    "rcca-animal",
-    "lda",
+# What RCCA is compared with, and what the difference is called in a sentence, if it has one.
+_CONTROLS = {
+    "rcca-permuted-animals": "true minus class-permuted attributes",
+    "rcca-permuted-images": "true minus row-permuted attributes",
+    "rcca-y": "attributes and label minus the label alone",
+    "rcca-attributes": "attributes and label minus the attributes alone",
+    "lda": "attributes and label minus the class",
+    "rcca-five": "the defined directions minus five directions, filled up with random ones",
+    "surf-scaled": "",
+    "random": "",
+    "rcca-least-reg": "",
+    "rcca-crossfit": "",
+    "rcca-animal": "",
+}
+_NOTE = (
+    "Rows of the paper are the methods of its Section 5.3; the others are ours. RCCA keeps the "
+    "directions that are defined, at most three per attribute; the paper takes five, and the row "
+    "of five directions adds random ones. The paper does not state m and reg: they are chosen on "
+    "training rows. †: the SVM's cost was chosen at an end of its grid in at least half of the "
+    "partitions."
 )
-_GROUP = ["experiment", "preprocessing", "method"]
 
 
 class Side(NamedTuple):
@@ -81,11 +93,16 @@ def lupi_summary(accuracy: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per experiment, preprocessing and method, with a 95 % interval (Student's) of the
-        mean test accuracy, and the number of partitions whose fit did not reach its tolerance.
+        One row per experiment, preprocessing and method, with 95 % intervals of the mean test
+        accuracy (Student's) and of its standard deviation (chi-squared), the deviation that
+        binomial noise of the test rows alone would give, and the numbers of partitions in which
+        the fit did not reach its tolerance or the cost is at an end of its grid.
     """
-    unsolved = accuracy["solved"].isin([False, "False"])
-    groups = accuracy.assign(unsolved=unsolved).groupby(_GROUP, sort=False)
+    flags = {
+        "unsolved": accuracy["solved"].isin([False, "False"]),
+        "on_edge": accuracy["cost_on_edge"].isin([True, "True"]),
+    }
+    groups = accuracy.assign(**flags).groupby(["experiment", "preprocessing", "method"], sort=False)
     summary = groups.agg(
         dataset=("dataset", "first"),
         n_train=("n_train", "first"),
@@ -96,10 +113,16 @@ def lupi_summary(accuracy: pd.DataFrame) -> pd.DataFrame:
         test_mean=("test_accuracy", "mean"),
         test_sd=("test_accuracy", "std"),
         unsolved=("unsolved", "sum"),
+        on_edge=("on_edge", "sum"),
     ).reset_index()
-    half = _half_width(summary["test_sd"], summary["partitions"])
+    mean, deviation, count = summary["test_mean"], summary["test_sd"], summary["partitions"]
+    half, freedom = half_width(deviation, count), np.maximum(count - 1, 1)
     return summary.assign(
-        test_low=summary["test_mean"] - half, test_high=summary["test_mean"] + half
+        test_low=mean - half,
+        test_high=mean + half,
+        sd_low=deviation * np.sqrt(freedom / stats.chi2.ppf(0.975, freedom)),
+        sd_high=deviation * np.sqrt(freedom / stats.chi2.ppf(0.025, freedom)),
+        binomial_sd=np.sqrt(mean * (100 - mean) / summary["n_test"]),
     )
 
 
@@ -114,16 +137,20 @@ def lupi_pairs(accuracy: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         One row per experiment and pair: whether both are preprocessed ``alike``, mean accuracies,
         their difference in points with its 95 % interval (Student's), the same in per cent of the
-        reference (``relative``), and the p-value of Wilcoxon's signed-rank test.
+        reference (``relative``), and the p-value of Wilcoxon's signed-rank test. ``on_edge`` counts
+        the partitions in which the method's cost was chosen at an end of its grid.
     """
     rows = []
     for name, own in accuracy.groupby("experiment", sort=False):
         table = own.pivot_table(
             index="partition", columns=["method", "preprocessing"], values="test_accuracy"
         )
+        on_edge = own["cost_on_edge"].isin([True, "True"])
+        edges = on_edge.groupby([own["method"], own["preprocessing"]]).sum()
         present = [Side(*column) for column in table.columns]
         rows += [
-            {"experiment": name, "dataset": own["dataset"].iloc[0]} | _pair(table, side, reference)
+            {"experiment": name, "dataset": own["dataset"].iloc[0]}
+            | _pair(table, side, reference, int(edges[side]))
             for side, reference in _wanted(present)
         ]
     return pd.DataFrame(rows, columns=PAIR_COLUMNS)
@@ -147,6 +174,7 @@ PAIR_COLUMNS = [
     "relative_low",
     "relative_high",
     "p",
+    "on_edge",
 ]
 
 
@@ -162,12 +190,12 @@ def _wanted(present: Sequence[Side]) -> list[tuple[Side, Side]]:
     return found
 
 
-def _pair(table: pd.DataFrame, side: Side, reference: Side) -> dict[str, Any]:
+def _pair(table: pd.DataFrame, side: Side, reference: Side, on_edge: int) -> dict[str, Any]:
     pairs = table[[side, reference]].dropna()
     differences = pairs[side] - pairs[reference]
     mean, base = differences.mean(), pairs[reference].mean()
-    half = _half_width(differences.std(), len(pairs))
-    edges = {"difference": mean, "low": mean - half, "high": mean + half}
+    half = half_width(differences.std(), len(pairs))
+    values = {"difference": mean, "low": mean - half, "high": mean + half}
     scaled = {"difference": "relative", "low": "relative_low", "high": "relative_high"}
     return {
         "method": side.method,
@@ -178,13 +206,14 @@ def _pair(table: pd.DataFrame, side: Side, reference: Side) -> dict[str, Any]:
         "partitions": len(pairs),
         "mean": pairs[side].mean(),
         "reference_mean": base,
-        **edges,
-        **{scaled[edge]: 100 * value / base for edge, value in edges.items()},
+        **values,
+        **{scaled[name]: 100 * value / base for name, value in values.items()},
         "p": _wilcoxon(differences.to_numpy()),
+        "on_edge": on_edge,
     }
 
 
-def _half_width(deviation: Any, count: Any) -> Any:
+def half_width(deviation: Any, count: Any) -> Any:
     """Half of Student's 95 % interval of a mean; missing where there is one value."""
     return stats.t.ppf(0.975, np.maximum(count - 1, 1)) * deviation / np.sqrt(count)
 
@@ -194,71 +223,82 @@ def _wilcoxon(differences: Any) -> float:
     return float(stats.wilcoxon(moved).pvalue) if len(moved) else 1.0
 
 
-def published_means(published: pd.DataFrame) -> dict[str, float]:
-    """Return the paper's mean accuracies and its relative gain, in per cent."""
-    surf, rcca = published["surf_accuracy"].mean(), published["rcca_accuracy"].mean()
-    return {"surf": surf, "rcca": rcca, "relative": 100 * (rcca - surf) / surf}
+def published_pair(published: pd.DataFrame) -> dict[str, float]:
+    """Return the paper's means and standard deviations, and its paired difference, in per cent."""
+    surf, rcca = published["surf_accuracy"], published["rcca_accuracy"]
+    difference = rcca - surf
+    half = half_width(difference.std(), len(difference))
+    return {
+        "surf": surf.mean(),
+        "rcca": rcca.mean(),
+        "rcca-five": rcca.mean(),
+        "sd surf": surf.std(),
+        "sd rcca": rcca.std(),
+        "partitions": len(published),
+        "difference": difference.mean(),
+        "low": difference.mean() - half,
+        "high": difference.mean() + half,
+        "relative": 100 * difference.mean() / surf.mean(),
+    }
 
 
-def write_lupi_table(
-    path: str | PathLike[str],
-    summary: pd.DataFrame,
-    pairs: pd.DataFrame,
-    not_run: Mapping[str, str],
-    titles: Mapping[str, str],
-    paper: Mapping[str, Mapping[str, float]],
-) -> None:
-    """Write two Markdown tables per experiment: accuracies, and differences in pairs.
+Paper = Mapping[str, float]
 
-    Parameters
+
+class Report(NamedTuple):
+    """What the table and the verdict are written from.
+
+    Attributes
     ----------
-    path : path
     summary, pairs : DataFrame
         Of `lupi_summary` and `lupi_pairs`.
     not_run : mapping of experiment to reason
     titles : mapping of experiment to title
-    paper : mapping of experiment to `published_means`
-        Of those that follow the paper's protocol.
+    paper : mapping of experiment to `published_pair`
+        Of those on the paper's data.
     """
-    blocks = [
-        f"**{title}**: not run, {not_run[name]}"
-        if name in not_run
-        else _block(
-            title,
-            summary[summary["experiment"] == name],
-            pairs[pairs["experiment"] == name],
-            paper.get(name, {}),
-        )
-        for name, title in titles.items()
-    ]
-    with replacing(path) as partial:
-        partial.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
+
+    summary: pd.DataFrame
+    pairs: pd.DataFrame
+    not_run: Mapping[str, str]
+    titles: Mapping[str, str]
+    paper: Mapping[str, Paper]
+
+    def write(self, table: str | PathLike[str], verdict: str | PathLike[str]) -> None:
+        """Write both Markdown files: a block per experiment."""
+        for path, block in ((table, _table_block), (verdict, _verdict_block)):
+            blocks = []
+            for name, title in self.titles.items():
+                if name in self.not_run:
+                    blocks.append(f"**{title}**: not run, {self.not_run[name]}")
+                    continue
+                own = [rows[rows["experiment"] == name] for rows in (self.summary, self.pairs)]
+                blocks.append(block(title, own[0], own[1], self.paper.get(name)))
+            with replacing(path) as partial:
+                partial.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
 
 
-def _block(
-    title: str, summary: pd.DataFrame, pairs: pd.DataFrame, paper: Mapping[str, float]
+def _table_block(
+    title: str, summary: pd.DataFrame, pairs: pd.DataFrame, paper: Paper | None
 ) -> str:
     first = summary.iloc[0]
     columns = list(dict.fromkeys(summary["preprocessing"]))
-    header = ["method", *(PREPROCESSING_NAMES[each] for each in columns)]
+    header = ["method", "whose", *(PREPROCESSING_NAMES[each] for each in columns)]
     means = summary.set_index(["method", "preprocessing"])
     methods = [name for name in METHOD_NAMES if name in set(summary["method"])]
+    names = {name: [METHOD_NAMES[name], "paper" if name in PAPERS else "ours"] for name in methods}
     cells = [
         [
-            METHOD_NAMES[method],
-            *(plus_minus(*means.loc[(method, each), ["test_mean", "test_sd"]]) for each in columns),
+            *names[method],
+            *(_accuracy(means.loc[(method, each)]) for each in columns),
             *([number(paper.get(method, np.nan), ".2f")] if paper else []),
         ]
         for method in methods
     ]
-    against = pairs[pairs["alike"] & (pairs["reference"] == "surf")].set_index(
-        ["method", "preprocessing"]
-    )
+    against = pairs[pairs["alike"] & (pairs["reference"] == "surf")]
+    against = against.set_index(["method", "preprocessing"])
     differences = [
-        [
-            METHOD_NAMES[method],
-            *(_difference(against.loc[(method, each)]) for each in columns),
-        ]
+        [*names[method], *(_difference(against.loc[(method, each)]) for each in columns)]
         for method in methods
         if method != "surf"
     ]
@@ -267,24 +307,184 @@ def _block(
         f"{first['partitions']} partitions of {first['n_train']} training and {first['n_test']} "
         "test rows",
         "",
-        *markdown_table([*header, *(["paper"] if paper else [])], cells),
+        *markdown_table([*header, *(["published"] if paper else [])], cells),
         "",
-        "Difference from the regular features with the same preprocessing, in points, with its "
-        "95 % interval, the same in per cent of their accuracy, and the p-value of Wilcoxon's "
-        "test in pairs:",
+        _NOTE,
+        "",
+        "Paired difference from the regular features with the same preprocessing, in points, with "
+        "its 95 % interval and the p-value of Wilcoxon's test:",
         "",
         *markdown_table(header, differences),
     ]
     return "\n".join(lines)
 
 
+def _accuracy(row: Any) -> str:
+    mark = " †" if 2 * row["on_edge"] >= row["partitions"] else ""
+    return plus_minus(row["test_mean"], row["test_sd"]) + mark
+
+
 def _difference(row: Any) -> str:
-    return (
-        f"{row['difference']:+.2f} [{row['low']:.2f}, {row['high']:.2f}], "
-        f"{row['relative']:+.1f} %, {p_value(row['p'])}"
-    )
+    return f"{row['difference']:+.2f} [{row['low']:.2f}, {row['high']:.2f}], {p_value(row['p'])}"
 
 
 def p_value(p: float) -> str:
     """Write a p-value with two digits."""
     return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
+
+
+def _verdict_block(
+    title: str, summary: pd.DataFrame, pairs: pd.DataFrame, paper: Paper | None
+) -> str:
+    return "\n".join(
+        [f"**{title}**", "", *(f"- {line}" for line in verdict(summary, pairs, paper))]
+    )
+
+
+def verdict(summary: pd.DataFrame, pairs: pd.DataFrame, paper: Paper | None) -> list[str]:
+    """Say what an experiment shows: the conclusion, then a sentence for each finding."""
+    gains = pairs[(pairs["method"] == "rcca") & (pairs["reference"] == "surf")]
+    best, baseline = _best(summary, ["rcca"]), _best(summary, _BASELINES)
+    prepared = _row(pairs, best, baseline)
+    controls = {
+        name: row
+        for name, words in _CONTROLS.items()
+        if words and (row := _row(pairs, best, best._replace(method=name))) is not None
+    }
+    alike = gains[gains["alike"]]
+    lines = [_conclusion(alike, prepared, controls.get("rcca-permuted-animals"), paper)]
+    lines += [
+        f"RCCA minus regular features, both with {PREPROCESSING_NAMES[row['preprocessing']]}: "
+        f"{_interval(row)}, {row['relative']:+.1f} % relative, {p_value(row['p'])} "
+        f"({row['reference_mean']:.2f} to {row['mean']:.2f} %)."
+        for row in alike.to_dict("records")
+    ]
+    if paper is not None:
+        lines += _beside_paper(summary, gains, paper)
+    lines.append(
+        f"Each with the preprocessing that cross-validation on training rows prefers, "
+        f"{_sides(prepared)}: {_interval(prepared)}, {p_value(prepared['p'])}."
+    )
+    lines += [
+        f"RCCA with {PREPROCESSING_NAMES[best.preprocessing]}, {_CONTROLS[name]}: "
+        f"{_interval(row)}; {_shown(row)}."
+        for name, row in controls.items()
+    ]
+    return [*lines, *_svm_plus(pairs), *_oracle(summary)]
+
+
+def _best(summary: pd.DataFrame, methods: Sequence[str]) -> Side:
+    """Return the side that training rows alone would have chosen, by cross-validation."""
+    row = summary[summary["method"].isin(methods)].sort_values("cv_mean").iloc[-1]
+    return Side(row["method"], row["preprocessing"])
+
+
+def _row(pairs: pd.DataFrame, side: Side, reference: Side) -> Any:
+    """Return the row of a pair; None if there is none."""
+    wanted = [*side, *reference]
+    columns = ["method", "preprocessing", "reference", "reference_preprocessing"]
+    found = pairs[(pairs[columns] == wanted).all(axis=1)]
+    return found.iloc[0] if len(found) else None
+
+
+def _interval(row: Any) -> str:
+    return f"{row['difference']:+.2f} points [{row['low']:+.2f}, {row['high']:+.2f}]"
+
+
+def _sides(row: Any) -> str:
+    return (
+        f"RCCA with {PREPROCESSING_NAMES[row['preprocessing']]} minus "
+        f"{METHOD_NAMES[row['reference']]} with "
+        f"{PREPROCESSING_NAMES[row['reference_preprocessing']]}"
+    )
+
+
+def _shown(row: Any) -> str:
+    if row["low"] > 0:
+        return "higher"
+    return "lower" if row["high"] < 0 else "no difference is shown"
+
+
+def _conclusion(alike: pd.DataFrame, prepared: Any, permuted: Any, paper: Paper | None) -> str:
+    parts = []
+    if paper is not None:
+        reached = (alike["relative_high"] >= paper["relative"]).any()
+        parts.append(
+            f"the published gain of {paper['relative']:.1f} % is {'' if reached else 'not '}"
+            "reached with the same preprocessing for both"
+        )
+    gain = {"higher": "a gain remains over", "lower": "RCCA loses to"}
+    parts.append(f"{gain.get(_shown(prepared), 'no gain is shown over')} the best baseline")
+    if permuted is not None:
+        better = permuted["low"] > 0
+        parts.append(
+            "the true attributes work better than permuted ones"
+            if better
+            else "permuted attributes work as well as the real ones"
+        )
+    return f"In short: {'; '.join(parts)}."
+
+
+def _beside_paper(summary: pd.DataFrame, gains: pd.DataFrame, paper: Paper) -> list[str]:
+    largest = gains.sort_values("relative").iloc[-1]
+    lines = [
+        f"Paper: {_interval(paper)}, {paper['relative']:+.1f} % relative ({paper['surf']:.2f} to "
+        f"{paper['rcca']:.2f} %). Our largest relative gain, with any preprocessing for either, "
+        f"is {largest['relative']:+.1f} % [{largest['relative_low']:.1f}, "
+        f"{largest['relative_high']:.1f}]: {_sides(largest)}."
+    ]
+    for method in ("surf", "rcca"):
+        rows = summary[summary["method"] == method]
+        met = rows[(rows["test_low"] <= paper[method]) & (paper[method] <= rows["test_high"])]
+        where = ", ".join(PREPROCESSING_NAMES[each] for each in met["preprocessing"])
+        lines.append(
+            f"The published level of {METHOD_NAMES[method]}, {paper[method]:.2f} %, lies within "
+            f"our interval with {where or 'no preprocessing'}; our means run from "
+            f"{rows['test_mean'].min():.2f} to {rows['test_mean'].max():.2f} %."
+        )
+        if paper["partitions"] > 1 and rows["partitions"].min() > 1:
+            lines.append(_spread(rows, method, paper))
+    return lines
+
+
+def _spread(rows: pd.DataFrame, method: str, paper: Paper) -> str:
+    """Compare the standard deviation over partitions with the published one, by an F test."""
+    published = paper[f"sd {method}"]
+    found = []
+    for row in rows.to_dict("records"):
+        freedom = row["partitions"] - 1, paper["partitions"] - 1
+        below = stats.f.cdf((row["test_sd"] / published) ** 2, *freedom)
+        found.append(
+            f"{row['test_sd']:.2f} [{row['sd_low']:.2f}, {row['sd_high']:.2f}] with "
+            f"{PREPROCESSING_NAMES[row['preprocessing']]} ({p_value(2 * min(below, 1 - below))})"
+        )
+    return (
+        f"Standard deviation of {METHOD_NAMES[method]} over partitions: {'; '.join(found)}; "
+        f"published {published:.2f}; binomial noise of {rows['n_test'].iloc[0]} test rows alone "
+        f"{rows['binomial_sd'].mean():.2f} (F test of equal variances)."
+    )
+
+
+def _svm_plus(pairs: pd.DataFrame) -> list[str]:
+    found = []
+    for row in pairs[pairs["method"] == "svm+"].to_dict("records"):
+        if row["on_edge"]:
+            says = f"undecided, C at an end of its grid in {row['on_edge']} of {row['partitions']}"
+        else:
+            says = _shown(row)
+        found.append(f"{PREPROCESSING_NAMES[row['preprocessing']]} {_interval(row)}, {says}")
+    return [f"SVM+ minus the SVM: {'; '.join(found)}."] if found else []
+
+
+def _oracle(summary: pd.DataFrame) -> list[str]:
+    values = summary.groupby("method")["test_mean"].min()
+    if not {"attributes", "attributes-permuted"} <= set(values.index):
+        return []
+    own, permuted = values["attributes"], values["attributes-permuted"]
+    line = (
+        f"If the attributes of test rows were known, they would give {own:.2f} %; permuted over "
+        f"the classes, {permuted:.2f} %"
+    )
+    if own == permuted == 100:
+        return [f"{line}: they identify the class, whatever they mean."]
+    return [f"{line}."]

@@ -1,4 +1,4 @@
-"""Training rows of the lupi stage: preprocessed, mapped, and correlated with what was told."""
+"""Training rows of stage lupi: preprocessed, mapped, and correlated with what is privileged."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ Fold = tuple[Index, Index]
 PREPROCESSING = ("raw", "zscore", "hellinger")
 VARIANTS = (
     "rcca",
+    "rcca-five",
     "rcca-y",
     "rcca-attributes",
     "rcca-permuted-animals",
@@ -77,7 +78,7 @@ class Training:
     variants : collection of str
         The `VARIANTS` to fit.
     seeds : mapping of str to int
-        For ``features``, ``animals`` and ``images``.
+        For ``features``, ``animals``, ``images`` and ``directions``.
     """
 
     rows: Rows
@@ -124,8 +125,8 @@ class Training:
         """The attributes, permuted among the animals of these rows."""
         present = np.unique(self.rows.animal)
         table = self.attributes.copy()
-        dealt = np.random.default_rng(self.seeds["animals"]).permutation(present)
-        table[present] = self.attributes[dealt]
+        donors = np.random.default_rng(self.seeds["animals"]).permutation(present)
+        table[present] = self.attributes[donors]
         return table
 
     @cached_property
@@ -141,20 +142,24 @@ class Training:
     def systems(self) -> list[System]:
         """Return what RCCA correlates the pictures with.
 
-        ``rcca``: each attribute with the label. ``rcca-y``: the label. ``rcca-attributes``: each
-        attribute. ``rcca-permuted-animals``: as the first, but each animal has the attributes of
-        another one of the partition. ``rcca-permuted-images``: each picture has those of another
-        picture's animal, so that they say nothing about it. ``rcca-animal``: each attribute with
-        the animal, which amounts to the animal, as the attributes are a function of it: the first
-        variables of its discriminant analysis. ``lda``: all of those.
+        ``rcca``: each attribute with the label. ``rcca-five``: the same, but always five
+        directions, of which at most three are defined. ``rcca-y``: the label.
+        ``rcca-attributes``: each attribute. ``rcca-permuted-animals``: as the first, but each
+        animal has the attributes of another one of the partition. ``rcca-permuted-images``: each
+        picture has those of another picture's animal, so that they say nothing about it.
+        ``rcca-animal``: each attribute with the animal. That amounts to the animal alone, since
+        attributes are a function of it: the first variables of its discriminant analysis.
+        ``lda``: all of those.
         """
         animals, p = self.attributes.shape
         label = np.zeros((animals, 1))
         label[self.rows.animal, 0] = self.rows.signs
         number = np.arange(animals)[:, None]
+        both = np.hstack([self.attributes, label])
         alone, labelled = [(i,) for i in range(p)], [(i, p) for i in range(p)]
         by_animal = {
-            "rcca": Variant(np.hstack([self.attributes, label]), labelled, COMPONENTS),
+            "rcca": Variant(both, labelled, COMPONENTS),
+            "rcca-five": Variant(both, labelled, COMPONENTS, self.seeds["directions"]),
             "rcca-y": Variant(label, [(0,)], COMPONENTS),
             "rcca-attributes": Variant(self.attributes, alone, COMPONENTS),
             "rcca-permuted-animals": Variant(
@@ -164,8 +169,8 @@ class Training:
             "lda": Variant(number, [(0,)], animals),
         }
         donor = np.random.default_rng(self.seeds["images"]).permutation(self.rows.animal)
-        told = np.column_stack([self.attributes.repeat(2, axis=0), np.tile([-1, 1], animals)])
-        by_donor = {"rcca-permuted-images": Variant(told, labelled, COMPONENTS)}
+        table = np.column_stack([self.attributes.repeat(2, axis=0), np.tile([-1, 1], animals)])
+        by_donor = {"rcca-permuted-images": Variant(table, labelled, COMPONENTS)}
         kinds = {"animal": (self.rows.animal, by_animal)}
         kinds["donor and label"] = (2 * donor + (self.rows.signs > 0), by_donor)
         wanted = [

@@ -19,6 +19,7 @@ MISTAKES = [
         1738,
         "train: train + test = 1798 rows are more than the 1797 of",
     ),
+    (f"{OWN}.grouping", "once", f"{OWN}.grouping: 'once' must be 'redrawn' or 'fixed'"),
     (f"{OWN}.folds", 1, f"{OWN}.folds: 1 must be greater than or equal to 2"),
     (f"{OWN}.classes", ..., f"{OWN}.classes: required, but not given"),
     (f"{OWN}.titel", "digits", f"{OWN}.titel: unknown key; did you mean 'title'?"),

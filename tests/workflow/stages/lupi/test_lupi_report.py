@@ -11,30 +11,31 @@ from scipy import stats
 from projects import write_with_record
 from workflow.lib.claims import judge, read_claims
 from workflow.lib.figures import save
-from workflow.stages.lupi.figures import methods_figure, partitions_figure, reg_figure
+from workflow.stages.lupi.figures import differences_figure, methods_figure, reg_figure
 from workflow.stages.lupi.methods import METHODS
 from workflow.stages.lupi.tables import (
     METHOD_NAMES,
+    PAPERS,
+    Report,
     lupi_pairs,
     lupi_summary,
-    published_means,
-    write_lupi_table,
+    published_pair,
+    verdict,
 )
-from workflow.stages.lupi.verdict import verdict, write_verdict
 
 ROOT = Path(__file__).parents[4]
 PUBLISHED = pd.read_csv(ROOT / "resources" / "paper" / "fig_lupi.csv")
 CLAIMS = read_claims(ROOT / "resources" / "paper" / "claims.yaml")
-PAPER = {"awa": published_means(PUBLISHED)}
+PAPER = {"awa": published_pair(PUBLISHED)}
 TITLES = {"awa": "Animals", "gone": "Others"}
-NOT_RUN = {"gone": "no source yields it"}
+NOT_RUN = {"gone": "unavailable"}
 PARTITIONS = 8
 # Mean accuracy by method; methods not named have that of SURF.
 LEVELS = {"surf": 58.0, "rcca": 62.0, "rcca-permuted-animals": 62.0, "attributes": 100.0}
 LEVELS |= {"attributes-permuted": 100.0, "majority": 54.0}
 
 
-def accuracies(preprocessing=("raw", "hellinger"), methods=METHODS, **levels):
+def accuracies(preprocessing=("raw", "hellinger"), methods=METHODS, edge=(), **levels):
     """Draw partitions that differ by points, and methods in a partition by tenths."""
     rng = np.random.default_rng(0)
     hard = rng.normal(0, 2, PARTITIONS)
@@ -56,6 +57,7 @@ def accuracies(preprocessing=("raw", "hellinger"), methods=METHODS, **levels):
                         "train_accuracy": 100.0,
                         "test_accuracy": test,
                         "solved": True,
+                        "cost_on_edge": f"{method} {each}" in edge and partition == 0,
                         "n_train": 1000,
                         "n_test": 1000,
                         "m": 1000,
@@ -77,6 +79,18 @@ def test_claims_rest_on_pairs_prepared_alike(tmp_path):
     assert [finding.value < 0 for finding in claims["lupi-gain"].findings] == [True, True]
 
 
+def test_svm_plus_with_its_cost_at_an_edge_is_undecided():
+    accuracy = accuracies(edge=["svm+ raw"], **{"svm+": 50.0})
+    pairs = lupi_pairs(accuracy)
+    assert pairs[pairs["method"] == "svm+"].set_index("preprocessing")["on_edge"].to_dict() == {
+        "raw": 1,
+        "hellinger": 0,
+    }
+    text = " ".join(verdict(lupi_summary(accuracy), lupi_pairs(accuracy), None))
+    assert ", undecided, C at an end of its grid in 1 of 8" in text
+    assert text.count("undecided") == 1
+
+
 @pytest.mark.parametrize("name", ["config", "paper", "test"])
 def test_claims_know_an_experiment_of_every_shipped_run(name):
     settings = yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text(encoding="utf-8"))
@@ -90,16 +104,18 @@ def files(directory, name):
     return {f"{name}.{kind}": str(directory / f"{name}.{kind}") for kind in ("svg", "png")}
 
 
-def said(**levels):
-    accuracy = accuracies(**levels)
-    return " ".join(verdict(lupi_summary(accuracy), lupi_pairs(accuracy), PAPER["awa"]))
+def written(directory, accuracy, not_run=NOT_RUN, paper=PAPER):
+    report = Report(lupi_summary(accuracy), lupi_pairs(accuracy), not_run, TITLES, paper)
+    report.write(directory / "lupi.md", directory / "verdict.md")
+    return [(directory / name).read_text("utf-8") for name in ("lupi.md", "verdict.md")]
 
 
 def test_published_gain_is_the_fourteen_per_cent():
-    means = published_means(PUBLISHED)
-    assert means["surf"] == pytest.approx(55.15, abs=0.01)
-    assert means["rcca"] == pytest.approx(62.74, abs=0.01)
-    assert means["relative"] == pytest.approx(13.75, abs=0.02)
+    paper = published_pair(PUBLISHED)
+    assert (paper["surf"], paper["rcca"]) == pytest.approx((55.15, 62.74), abs=0.01)
+    assert paper["relative"] == pytest.approx(13.75, abs=0.02)
+    test = stats.ttest_rel(PUBLISHED["rcca_accuracy"], PUBLISHED["surf_accuracy"])
+    assert (paper["low"], paper["high"]) == pytest.approx(tuple(test.confidence_interval(0.95)))
 
 
 def test_pairs_are_compared_partition_by_partition():
@@ -130,19 +146,32 @@ def test_equal_accuracies_are_no_difference():
     assert (pairs["difference"] == 0).all()
 
 
-def test_table_holds_every_method_the_paper_s_numbers_and_what_was_not_run(tmp_path):
-    accuracy = accuracies()
-    tables = lupi_summary(accuracy), lupi_pairs(accuracy)
-    write_lupi_table(tmp_path / "lupi.md", *tables, NOT_RUN, TITLES, PAPER)
-    text = (tmp_path / "lupi.md").read_text("utf-8")
-    for name in METHOD_NAMES.values():
-        assert f"\n| {name} | " in text
-    assert "| method | raw counts | √L1 | paper |" in text
+def test_spread_has_the_interval_of_a_normal_sample_and_binomial_noise_beside_it():
+    accuracy = accuracies(preprocessing=["raw"])
+    row = lupi_summary(accuracy).set_index("method").loc["surf"]
+    values = accuracy.loc[accuracy["method"] == "surf", "test_accuracy"]
+    # 16.013 and 1.690: quantiles of chi-squared with 7 degrees of freedom.
+    bounds = np.sqrt(7 * values.var() / np.array([16.013, 1.690]))
+    assert (row["sd_low"], row["sd_high"]) == pytest.approx(tuple(bounds), rel=1e-3)
+    assert row["binomial_sd"] == pytest.approx(100 * np.sqrt(0.58 * 0.42 / 1000), rel=0.01)
+    text = " ".join(verdict(lupi_summary(accuracy), lupi_pairs(accuracy), PAPER["awa"]))
+    assert f"regular features over partitions: {values.std():.2f} [" in text
+    assert "published 1.18; binomial noise of 1000 test rows alone 1.5" in text
+
+
+def test_table_says_whose_each_method_is_and_what_was_not_run(tmp_path):
+    text, _ = written(tmp_path, accuracies(edge=["surf raw"]))
+    for method, name in METHOD_NAMES.items():
+        assert f"\n| {name} | {'paper' if method in PAPERS else 'ours'} | " in text
+    assert "| method | whose | raw counts | √L1 | published |" in text
     assert "8 partitions of 1000 training and 1000 test rows" in text
     assert "| 55.15 |" in text
-    assert "**Others**: not run, no source yields it" in text
-    write_lupi_table(tmp_path / "lupi.md", *tables, NOT_RUN, TITLES, {})
-    assert "55.15" not in (tmp_path / "lupi.md").read_text("utf-8")
+    assert " † |" not in text
+    assert "**Others**: not run, unavailable" in text
+    always = accuracies().assign(cost_on_edge=True)
+    text, _ = written(tmp_path, always, paper={})
+    assert " † |" in text
+    assert "55.15" not in text
 
 
 @pytest.mark.parametrize(
@@ -152,102 +181,87 @@ def test_table_holds_every_method_the_paper_s_numbers_and_what_was_not_run(tmp_p
             {},
             [
                 "In short: the published gain of 13.7 % is not reached with the same "
-                "preprocessing for both, a gain survives a well-prepared baseline, and permuted "
-                "attributes do as well as the true ones.",
-                "The published level of RCCA, 62.74 %, is met with raw counts",
-                "The published level of the regular features, 55.15 %, is met with no prepro",
-                "the attributes permuted among the classes (",
-                "SVM+ does not improve on the SVM: ",
-                "give 100.00 %, and permuted among the classes 100.00 %: they name the class",
+                "preprocessing for both; a gain remains over the best baseline; permuted "
+                "attributes work as well as the real ones.",
+                "The published level of RCCA, 62.74 %, lies within our interval with raw counts",
+                "of regular features, 55.15 %, lies within our interval with no preprocessing",
+                ", true minus class-permuted attributes: ",
+                "SVM+ minus the SVM: ",
+                "give 100.00 %; permuted over the classes, 100.00 %: they identify the class",
             ],
         ),
         (
             {"surf hellinger": 62.0, "surf raw": 54.4, "surf-scaled": 54.0},
             [
-                "the published gain of 13.7 % is reached with the same preprocessing for both, no "
-                "gain is left over a well-prepared baseline",
-                "No gain over a well-prepared baseline is shown.",
+                "the published gain of 13.7 % is reached with the same preprocessing for both; no "
+                "gain is shown over the best baseline",
             ],
         ),
         (
             {"surf-scaled hellinger": 64.0},
-            [
-                "against regular features, unit scale with √L1: ",
-                "Against a well-prepared baseline RCCA loses.",
-            ],
+            ["RCCA loses to the best baseline", "minus regular features, unit scale with √L1: "],
         ),
         (
             {"rcca-permuted-animals": 60.0, "rcca-permuted-images": 63.5},
             [
-                "and the true attributes do better than permuted ones.",
-                "the attributes permuted among the rows (",
-                "RCCA as published does worse",
-                "RCCA as published does better",
+                "the true attributes work better than permuted ones.",
+                ", true minus row-permuted attributes: -1.",
+                "; lower. ",
+                "; higher. ",
             ],
         ),
-        ({"svm+ raw": 60.0}, ["SVM+ improves on the SVM with raw counts: "]),
         (
             {"surf raw": 54.0, "surf hellinger": 61.5},
-            ["against regular features with raw counts): the published one is within reach"],
+            ["RCCA with raw counts minus regular features with raw counts."],
         ),
     ],
 )
 def test_verdict_follows_the_numbers(levels, sentences):
-    text = said(**levels)
+    accuracy = accuracies(**levels)
+    text = " ".join(verdict(lupi_summary(accuracy), lupi_pairs(accuracy), PAPER["awa"]))
     for sentence in sentences:
         assert sentence in text
 
 
 def test_verdict_without_the_paper_does_not_name_it(tmp_path):
-    accuracy = accuracies(methods=("surf", "rcca"))
-    tables = lupi_summary(accuracy), lupi_pairs(accuracy)
-    write_verdict(tmp_path / "verdict.md", *tables, NOT_RUN, TITLES, {})
-    text = (tmp_path / "verdict.md").read_text("utf-8")
-    assert "ublished gain" not in text
-    assert "In short: a gain survives a well-prepared baseline." in text
-    assert text.endswith("**Others**: not run, no source yields it\n")
+    _, text = written(tmp_path, accuracies(methods=("surf", "rcca")), paper={})
+    assert "ublished" not in text
+    assert "In short: a gain remains over the best baseline." in text
+    assert text.endswith("**Others**: not run, unavailable\n")
 
 
 def test_paper_s_partitions_are_drawn_beside_its_own_protocol_only(tmp_path):
     accuracy = accuracies()
-    figure = partitions_figure(accuracy, PUBLISHED, ["awa"], TITLES)
-    shown = [axes.get_title() for axes in figure.axes if axes.axison]
-    assert shown == ["paper", "raw counts", "√L1"]
-    assert figure.axes[0].lines[0].get_ydata().tolist() == PUBLISHED["surf_accuracy"].tolist()
-    assert len({axes.get_ylim() for axes in figure.axes if axes.axison}) == 1
-    other = partitions_figure(accuracy, PUBLISHED, [], TITLES)
-    assert "paper" not in [axes.get_title() for axes in other.axes]
-    save(figure, files(tmp_path, "lupi"), "lupi")
-    assert (tmp_path / "lupi.svg").stat().st_size > 0
+    (axes,) = differences_figure(accuracy, PUBLISHED, PAPER, TITLES).axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["paper", "raw counts", "√L1"]
+    published = PUBLISHED["rcca_accuracy"] - PUBLISHED["surf_accuracy"]
+    assert axes.lines[0].get_xdata().tolist() == published.tolist()
+    (axes,) = differences_figure(accuracy, PUBLISHED, {}, TITLES).axes
+    assert "paper" not in [label.get_text() for label in axes.get_yticklabels()]
 
 
 def test_methods_are_drawn_with_their_intervals_and_the_paper_s_gain():
-    accuracy = accuracies()
-    summary, pairs = lupi_summary(accuracy), lupi_pairs(accuracy)
-    left, right = methods_figure(summary, pairs, PAPER, TITLES).axes
+    left, right = methods_figure(lupi_pairs(accuracies()), PAPER, TITLES).axes
     names = [label.get_text() for label in left.get_yticklabels()]
-    assert names == list(METHOD_NAMES.values())[1:-2]
-    gain = PAPER["awa"]["rcca"] - PAPER["awa"]["surf"]
-    assert gain in [line.get_xdata()[0] for line in right.lines]
+    assert names == [name for key, name in list(METHOD_NAMES.items())[2:-2]]
+    assert PAPER["awa"]["difference"] in [line.get_xdata()[0] for line in right.lines]
 
 
 def test_reg_is_drawn_for_what_there_is():
     accuracy = pd.concat([accuracies(), accuracies().assign(reg=10.0)])
     figure = reg_figure(accuracy, lupi_summary(accuracies()), TITLES)
-    shown = [axes for axes in figure.axes if axes.axison]
-    assert [axes.get_title() for axes in shown] == ["raw counts, $m$ = 1000", "√L1, $m$ = 1000"]
-    assert [label.get_text() for label in shown[0].get_xticklabels()] == ["1", "10"]
+    titles = [axes.get_title() for axes in figure.axes]
+    assert titles == ["raw counts, $m$ = 1000", "√L1, $m$ = 1000"]
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["1", "10"]
 
 
 def test_nothing_run_leaves_blank_figures_and_a_table_of_reasons(tmp_path):
     nothing = accuracies().iloc[:0]
-    summary, pairs = lupi_summary(nothing), lupi_pairs(nothing)
     for figure in (
-        partitions_figure(nothing, PUBLISHED, ["awa"], TITLES),
-        methods_figure(summary, pairs, PAPER, TITLES),
-        reg_figure(nothing, summary, TITLES),
+        differences_figure(nothing, PUBLISHED, PAPER, TITLES),
+        methods_figure(lupi_pairs(nothing), PAPER, TITLES),
+        reg_figure(nothing, lupi_summary(nothing), TITLES),
     ):
         save(figure, files(tmp_path, "blank"), "blank")
-    reasons = {"awa": "not to be had", **NOT_RUN}
-    write_verdict(tmp_path / "verdict.md", summary, pairs, reasons, TITLES, PAPER)
-    assert "**Animals**: not run, not to be had" in (tmp_path / "verdict.md").read_text("utf-8")
+    _, text = written(tmp_path, nothing, {"awa": "unavailable", **NOT_RUN})
+    assert "**Animals**: not run, unavailable" in text

@@ -17,6 +17,7 @@ from workflow.stages.lupi.training import PREPROCESSING, VARIANTS, preprocessor
 SETTINGS = {
     "name": "digits",
     "classes": 3,
+    "grouping": "redrawn",
     "train": 150,
     "test": 100,
     "balanced": False,
@@ -54,6 +55,13 @@ def test_partitions_are_disjoint_and_reproducible(data):
     assert not set(first.split.train) & set(first.split.test)
     assert first.positive == again.positive
     assert np.array_equal(first.split.train, again.split.train)
+    assert first.split.train.tolist() != other.split.train.tolist()
+
+
+def test_a_fixed_grouping_redraws_rows_only(data):
+    experiment = Experiment(**SETTINGS | {"grouping": "fixed"})
+    first, other = (experiment.partition(data, number) for number in (0, 1))
+    assert (first.positive, first.negative) == (other.positive, other.negative)
     assert first.split.train.tolist() != other.split.train.tolist()
 
 
@@ -106,16 +114,37 @@ def test_canonical_variables_are_those_of_the_estimator(training):
         for each in candidates(training, "rcca", ())
         if isinstance(each, Canonical) and (each.m, each.reg) == (40, 1e-1)
     )
-    told, y = training.attributes[training.rows.animal], training.rows.signs
+    privileged, y = training.attributes[training.rows.animal], training.rows.signs
     model = PrivilegedFeatures(
         feature_map=(
             FourierFeatures(40, random_state=training.seeds["features"]),
             FourierFeatures(30, random_state=0),
         ),
         reg=(1e-1, 1e-10),
-    ).fit(training.x, y, privileged=told)
+    ).fit(training.x, y, privileged=privileged)
     features = model.transform(training.x)
     assert candidate.gram(-1) == pytest.approx(features @ features.T, abs=1e-5)
+
+
+def test_five_directions_are_the_defined_ones_and_random_ones(training):
+    """Per attribute five orthonormal variables, as a whitened fit has; at most three correlate."""
+    key = (40, 1e-8)
+    defined, filled = (training.bases[(name, *key)][-1] for name in ("rcca", "rcca-five"))
+    attributes, counts = np.unique(filled.views, return_counts=True)
+    assert (counts == 5).all()
+    centred = training.z[:, :40] - training.z[:, :40].mean(axis=0)
+    assert filled.frame == pytest.approx(centred @ filled.F, abs=1e-6)
+    cells = np.unique(training.rows.animal)
+    for attribute in attributes:
+        ours, theirs = (
+            basis.variables()[:, basis.views == attribute] for basis in (defined, filled)
+        )
+        assert ours.shape[1] <= 3
+        assert theirs[:, : ours.shape[1]] == pytest.approx(ours, abs=1e-9)
+        # reg is 1e-8, so the whitened variables have the identity as their covariance.
+        assert np.cov(theirs, rowvar=False) == pytest.approx(np.eye(5), abs=1e-3)
+        means = [theirs[training.rows.animal == cell].mean(axis=0) for cell in cells]
+        assert np.abs(np.array(means)[:, ours.shape[1] :]).max() < 1e-6
 
 
 @pytest.mark.parametrize("kind", [Canonical, CrossFitted, Joined])
@@ -156,9 +185,9 @@ def test_surf_is_a_linear_svm_with_its_cost_chosen_on_folds(data, training):
 
 def test_permuted_controls_keep_what_they_should(training):
     present = np.unique(training.rows.animal)
-    dealt, own = training.permuted[present], training.attributes[present]
-    assert not np.array_equal(dealt, own)
-    assert sorted(map(tuple, dealt)) == sorted(map(tuple, own))
+    permuted, own = training.permuted[present], training.attributes[present]
+    assert not np.array_equal(permuted, own)
+    assert sorted(map(tuple, permuted)) == sorted(map(tuple, own))
     by_animal, by_donor = training.systems()
     assert set(by_animal.variants) | set(by_donor.variants) == set(VARIANTS)
     donor = by_donor.kinds // 2
@@ -183,6 +212,8 @@ def test_choices_are_the_best_on_folds_and_attributes_know_the_animal(outcome):
     best = outcome.settings.groupby(["partition", "method"])["cv_accuracy"].max()
     fitted = chosen["cv_accuracy"].dropna()
     assert fitted.equals(best.loc[fitted.index])
+    ends = chosen["cost"].isin([SETTINGS["costs"][0], SETTINGS["costs"][-1]])
+    assert chosen["cost_on_edge"].eq(True).equals(ends)
     least = chosen.xs("rcca-least-reg", level="method")
     assert (least["reg"] == min(SETTINGS["regs"])).all()
     for method in ("attributes", "attributes-permuted"):
