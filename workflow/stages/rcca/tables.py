@@ -152,17 +152,17 @@ def reg_blocks(found: pd.DataFrame, titles: Mapping[str, str]) -> list[Block]:
             "method": lambda row: MAP_NAMES[row["feature_map"]],
             "m": lambda row: str(row["m"]),
             "paper": lambda row: number(row["paper"], ".2f"),
-            **{f"reg = {reg:g} (less the paper's)": _at(reg, cells) for reg in regs},
+            **{f"reg = {reg:g}": _at(reg, cells) for reg in regs},
         }
-        blocks.append(block(titles[str(name)], "test, mean ± sd over repeats", columns, lines))
+        blocks.append(block(titles[str(name)], "test (less the paper's)", columns, lines))
     return blocks
 
 
 def _at(reg: float, cells: Mapping[tuple[float, str, int], Any]) -> Callable[[Any], str]:
     def cell(line: Any) -> str:
         row = cells[reg, line["feature_map"], line["m"]]
-        difference = number(row["difference"], "+.2f")
-        return f"{plus_minus(row['test_mean'], row['test_sd'])} ({difference})"
+        test = plus_minus(row["test_mean"], row["test_sd"])
+        return test if pd.isna(row["difference"]) else f"{test} ({row['difference']:+.2f})"
 
     return cell
 
