@@ -1,11 +1,13 @@
 # Every target sets up .venv by itself, once. For example: make run CORES=1 ARGS="--dry-run"; make setup PYTHON=python3.12
 .DEFAULT_GOAL := help
-.PHONY: help setup run paper figure publish settings test test-kernels test-slurm test-faults lint bench doctor lock clean
+.PHONY: help setup run paper figure publish settings test test-all test-kernels test-slurm test-faults lint bench doctor lock clean
 
 KILLS ?= 30
 
 python := .venv/bin/python
 launch := $(python) -m workflow.launch $(if $(CORES),--cores $(CORES))
+# One BLAS thread in each process; tests of threads set their number themselves.
+pytest := OPENBLAS_NUM_THREADS=1 $(python) -m pytest --numprocesses $(or $(CORES),2) --dist loadgroup
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -28,8 +30,12 @@ publish: setup ## Copy a finished run, whose fits come from one clean commit, to
 settings: setup ## Write the tables of keys in config/README.md from the settings' models
 	@$(python) -m workflow.cli settings
 
-test: lint ## Run lint, then the tests (ARGS=… for pytest)
-	@$(python) -m pytest $(ARGS)
+test: lint ## Run lint, then the tests (CORES=2 processes at a time; ARGS=… for pytest)
+	@$(pytest) $(ARGS)
+
+test-all: lint ## Run what `make test` runs, more thoroughly, and then test-kernels; half an hour to an hour
+	@RNCA_EXAMPLES=1000 $(pytest) $(ARGS)
+	@$(python) tests/kernels.py
 
 test-kernels: setup ## Run the numerical tests under every BLAS kernel of this CPU, one and two threads, less SIMD (ARGS=… for pytest)
 	@$(python) tests/kernels.py $(ARGS)

@@ -38,6 +38,13 @@ def krylov_calls(monkeypatch):
     return calls
 
 
+def pytest_collection_modifyitems(items):
+    """Keep the tests of the finished run in one process: they share it, and some edit it."""
+    for item in items:
+        if "finished" in item.fixturenames:
+            item.add_marker(pytest.mark.xdist_group("finished"))
+
+
 @pytest.fixture
 def project(tmp_path):
     return Project(tmp_path / "a b")

@@ -11,14 +11,25 @@ import subprocess
 import sys
 from pathlib import Path
 
-NAMES = (
-    "agreement autoencoder norms cca clustering conditioning dcca dependence estimators exact "
-    "features joint kcca lda lupi moments pca products properties regression shards spectral "
-    "streaming svmpath svmplus"
-)
-# Slow tests, and tests of memory, files and interfaces, to which the kernel makes no difference.
-SLOW = "estimate_bounds or never_certified or counterexample or root_m or only_rotate or every_row"
-LEFT_OUT = f"{SLOW} or scikit_learn_checks or was_killed or damaged or memory_does or never_holds"
+TESTS = Path(__file__).parent
+FILES = [
+    TESTS / "rnca",
+    *(
+        TESTS / "workflow" / f"{name}.py"
+        for name in (
+            "lib/test_exact",
+            "lib/test_kcca",
+            "stages/bounds/test_norms",
+            "stages/lupi/test_svmpath",
+            "stages/lupi/test_svmplus",
+            "stages/rcca/test_dcca",
+            "stages/rcca/test_shards",
+            "stages/rpca/test_agreement",
+        )
+    ),
+]
+# Tests of memory, files and interfaces, to which the kernel makes no difference.
+LEFT_OUT = "scikit_learn_checks or was_killed or damaged or memory_does or never_holds"
 KERNELS = "Prescott Nehalem Sandybridge Haswell Zen SkylakeX Cooperlake SapphireRapids"
 # Calls many routines of numpy's and of scipy's OpenBLAS; prints the kernels and features in use.
 PROBE = """
@@ -65,15 +76,20 @@ def settings():
         yield default, 1, label, changed, None if possible else "numpy has no such choice here"
 
 
-files = [path for name in NAMES.split() for path in Path(__file__).parent.rglob(f"test_{name}.py")]
-assert len(files) == len(NAMES.split()), f"found {files}: correct NAMES"
-options = ["-qk", f"not ({LEFT_OUT})", *sys.argv[1:]]
-table = [f"{'kernel':14} {'threads':7}  {'numpy SIMD':16}  result"]
-for kernel, threads, simd, changed, skipped in settings():
-    failure, printed = (None, "") if skipped else python(changed, "-m", "pytest", *options, *files)
-    summary = f"skipped: {skipped}" if skipped else "".join(printed.splitlines()[-1:])
-    summary = f"FAILED ({failure}): {summary}" if failure else summary
-    table.append(f"{kernel:14} {threads:7}  {simd:16}  {summary}")
-    print(printed if failure else table[-1], flush=True)
-print("", *table, sep="\n")
-sys.exit(any("FAILED" in line for line in table))
+def main():
+    """Print a table with a row for each setting; return whether any test failed."""
+    options = ["-qk", f"not ({LEFT_OUT})", *sys.argv[1:]]
+    table = [f"{'kernel':14} {'threads':7}  {'numpy SIMD':16}  result"]
+    for kernel, threads, simd, changed, skipped in settings():
+        command = ["-m", "pytest", *options, *FILES]
+        failure, printed = (None, "") if skipped else python(changed, *command)
+        summary = f"skipped: {skipped}" if skipped else "".join(printed.splitlines()[-1:])
+        summary = f"FAILED ({failure}): {summary}" if failure else summary
+        table.append(f"{kernel:14} {threads:7}  {simd:16}  {summary}")
+        print(printed if failure else table[-1], flush=True)
+    print("", *table, sep="\n")
+    return any("FAILED" in line for line in table)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

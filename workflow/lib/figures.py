@@ -30,6 +30,7 @@ LOOK: dict[str, dict[str, Any]] = {
     "fourier": {"color": "#0072B2", "marker": "o"},
     "nystroem": {"color": "#D55E00", "marker": "s"},
     "dcca": {"color": "#009E73", "marker": "^"},
+    "dcca2013": {"color": "#56B4E9", "marker": "v"},
     "kcca": {"color": "#CC79A7", "marker": "D"},
 }
 _PANELS_A_ROW = 3

@@ -11,15 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 from scipy.linalg import lapack
-from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
 from rnca._core.correlation import Correlations
 from rnca._core.mapping import check_count, pair
-from rnca._core.rows import View, check_at_least_two_rows, grid
+from rnca._core.rows import View, check_at_least_two_rows, check_pair, grid
 from rnca._core.seeding import seeds
 from rnca.features import NystroemFeatures
-from workflow.lib.two_views import TwoViews
 
 Matrix = npt.NDArray[np.float64]
 
@@ -44,12 +42,12 @@ def kcca_bytes(n: int, columns: int) -> int:
     return 8 * n * (n + 1 + vectors + _BLOCK + 4 * columns)
 
 
-class KCCA(TwoViews):
+class KCCA:
     """Exact kernel canonical correlation analysis with Gaussian kernels (Eqs. 6 and 7).
 
     Parameters
     ----------
-    n_components : int, default=50
+    n_components : int
         Number of canonical variables.
     gamma : float, "median" or pair, default="median"
         Kernel width of exp(-gamma ‖x − y‖²).
@@ -71,23 +69,11 @@ class KCCA(TwoViews):
         Kernel values at all training rows.
     coefficients_, shifts_ : pairs of ndarray of shape (n, n_components) and (n_components,)
         Canonical variables are kernel values times coefficients, less shifts.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from workflow.lib.kcca import KCCA
-    >>> rng = np.random.default_rng(0)
-    >>> t = rng.uniform(-2, 2, size=1000)
-    >>> X = np.column_stack([t**2, rng.normal(size=1000)])
-    >>> Y = np.column_stack([np.sin(3 * t), rng.normal(size=1000)])
-    >>> kcca = KCCA(1, reg=1.0, random_state=0).fit(X[:500], Y[:500])
-    >>> bool(kcca.score(X[500:], Y[500:]) > 0.6)
-    True
     """
 
     def __init__(
         self,
-        n_components: int = 50,
+        n_components: int,
         *,
         gamma: Any = "median",
         reg: Any = 1.0,
@@ -106,13 +92,14 @@ class KCCA(TwoViews):
         Parameters
         ----------
         X : array-like of shape (n, p)
-        y : array-like of shape (n, q) or (n,)
+        y : array-like of shape (n, q)
 
         Returns
         -------
         self
         """
-        views = self._fitted_views(X, y)
+        views = [View(X, "X"), View(y, "y")]
+        check_pair(*views)
         check_at_least_two_rows(len(views[0]), "X")
         self._check(len(views[0]))
         seed_x, seed_y, seed_start = seeds(self.random_state, 3)
@@ -143,21 +130,17 @@ class KCCA(TwoViews):
         self.maps_, self.coefficients_, self.shifts_ = maps, coefficients, shifts
         return self
 
-    def transform(self, X: Any, y: Any = None) -> Any:
-        """Canonical variables of one view or both.
-
-        Parameters
-        ----------
-        X : array-like of shape (rows, p), or None
-        y : array-like of shape (rows, q) or (rows,), optional
+    def transform(self, X: Any, y: Any) -> tuple[Matrix, Matrix]:
+        """Canonical variables of rows of both views, of mean 0 over the training rows.
 
         Returns
         -------
-        ndarray of shape (rows, n_components), or a pair of them if both views are given
-            Their means over the training rows are 0.
+        pair of ndarray of shape (rows, n_components)
         """
-        parts = self._parts(X, y)
-        return parts[0] if len(parts) == 1 else tuple(parts)
+        fitted = zip(self.maps_, self.coefficients_, self.shifts_, strict=True)
+        views = View(X, "X"), View(y, "y")
+        x, y = (_variables(view, *own) for view, own in zip(views, fitted, strict=True))
+        return x, y
 
     def component_correlations(self, X: Any, y: Any) -> npt.NDArray[np.float64]:
         """Correlation of each pair of canonical variables on the given rows, signed.
@@ -166,20 +149,11 @@ class KCCA(TwoViews):
         -------
         ndarray of shape (n_components,)
         """
-        return _correlations(*self._parts(X, y))
+        return _correlations(*self.transform(X, y))
 
     def score(self, X: Any, y: Any) -> float:
         """Sum over components of the absolute correlation on the given rows."""
         return float(np.abs(self.component_correlations(X, y)).sum())
-
-    def _parts(self, X: Any, y: Any) -> list[Matrix]:
-        check_is_fitted(self, "coefficients_")
-        fitted = zip(self.maps_, self.coefficients_, self.shifts_, strict=True)
-        return [
-            _variables(view, *functions)
-            for view, functions in zip(self._checked_views(X, y), fitted, strict=True)
-            if view is not None
-        ]
 
     def _check_training(self, found: Matrix, solved: Matrix) -> None:
         """Compare the correlations of the fitted functions with those of the solution."""

@@ -1,11 +1,15 @@
 """What tables share: layout in Markdown, the form of numbers, and the names of methods."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import pandas as pd
 
 MAP_NAMES = {"linear": "linear CCA", "fourier": "RCCA, Fourier", "nystroem": "RCCA, Nyström"}
-BASELINE_NAMES = {"dcca": "deep CCA", "kcca": "exact kernel CCA"}
+BASELINE_NAMES = {
+    "dcca": "deep CCA",
+    "dcca2013": "deep CCA as of 2013",
+    "kcca": "exact kernel CCA",
+}
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -18,6 +22,25 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list
     """
     lines = [f"| {' | '.join(header)} |", "|---|" + "---:|" * (len(header) - 1)]
     return lines + [f"| {' | '.join(row)} |" for row in rows]
+
+
+def by_experiment(
+    titles: Mapping[str, str], not_run: Mapping[str, str], block: Callable[[str, str], str]
+) -> str:
+    """Lay out one block per experiment, or the reason why it was not run.
+
+    Parameters
+    ----------
+    titles : mapping of experiment to title
+        Of all experiments, in the order in which they are shown.
+    not_run : mapping of experiment to reason
+    block : callable
+        From an experiment's name and title to its Markdown.
+    """
+    return "\n".join(
+        f"**{title}**: not run, {not_run[name]}\n" if name in not_run else block(name, title)
+        for name, title in titles.items()
+    )
 
 
 def number(value: float, form: str, unit: str = "") -> str:

@@ -6,6 +6,7 @@ Nothing else is raised, and no file makes a parser take much more memory than th
 import gzip
 import io
 import json
+import os
 import pickle
 import struct
 import subprocess
@@ -30,7 +31,7 @@ from workflow.data.matlab import MatFile
 from workflow.data.prepared import load_prepared, write_prepared
 from workflow.data.splits import Split, random_split
 
-MUTANTS = 150
+MUTANTS = int(os.environ.get("RNCA_EXAMPLES", "100"))
 EXTREMES = [0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 2**31 - 1, 2**31, 2**32 - 1]
 RNG = np.random.default_rng(0)
 X, Y = (RNG.normal(size=(6, columns)) for columns in speech.COLUMNS.values())

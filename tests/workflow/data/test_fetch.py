@@ -508,6 +508,7 @@ def registry(server, monkeypatch):
 
 
 PATIENT = Patience(attempts=1)
+IMPATIENT_NPM = Patience(attempts=2, pause=0.01)
 
 
 def test_npm_package_yields_its_files(registry, tmp_path, monkeypatch):
@@ -523,6 +524,16 @@ def test_npm_failures_are_named(registry, tmp_path):
     with pytest.raises(FetchError, match=r"npm package tiny-data@1.0.0: wrong content"):
         fetch(in_bundle(NpmPackage("tiny-data@1.0.0"), packed=b""), tmp_path, patience=PATIENT)
     assert assert_only_verified(tmp_path) == []
+
+
+def test_npm_asks_again_after_our_pause(registry, tmp_path):
+    """Its own pause is ten seconds, then sixty."""
+    registry.routes["/no-such-data"] = lambda handler: handler.send_error(503)
+    started = time.monotonic()
+    with pytest.raises(FetchError, match=r"npm ended with .*503"):
+        fetch(in_bundle(NpmPackage("no-such-data@1.0.0")), tmp_path, patience=IMPATIENT_NPM)
+    assert registry.seen == 2 * ["/no-such-data"]
+    assert time.monotonic() - started < 10
 
 
 def test_npm_missing_is_named(tmp_path, monkeypatch):

@@ -1,14 +1,12 @@
 """Tables of the maps stage: kernel error and correlation, seconds, and numbers kept."""
 
 from collections.abc import Collection, Mapping
-from os import PathLike
 from typing import Any
 
 import pandas as pd
 
-from rnca._core.files import replacing
 from workflow.lib.published import comparable
-from workflow.lib.tables import BASELINE_NAMES, markdown_table, plus_minus
+from workflow.lib.tables import BASELINE_NAMES, by_experiment, markdown_table, plus_minus
 
 NAMES = {
     "fourier": "Fourier",
@@ -98,31 +96,23 @@ def speed_summary(times: pd.DataFrame) -> pd.DataFrame:
     return speeds.merge(draws, "left", keys)
 
 
-def write_score_table(
-    path: str | PathLike[str],
-    summary: pd.DataFrame,
-    not_run: Mapping[str, str],
-    titles: Mapping[str, str],
-) -> None:
-    """Write kernel errors and test correlations as Markdown, one line per map, one column per m.
+def score_table(
+    summary: pd.DataFrame, not_run: Mapping[str, str], titles: Mapping[str, str]
+) -> str:
+    """Lay out kernel errors and test correlations, one line per map, one column per m.
 
     Parameters
     ----------
-    path : path
     summary : DataFrame
         Of `score_summary`.
     not_run : mapping of experiment to reason
     titles : mapping of experiment to title
         Of all experiments, in the order in which they are shown.
     """
-    _write(
-        path,
-        [
-            f"**{title}**: not run, {not_run[name]}\n"
-            if name in not_run
-            else _score_block(title, summary[summary["experiment"] == name])
-            for name, title in titles.items()
-        ],
+    return by_experiment(
+        titles,
+        not_run,
+        lambda name, title: _score_block(title, summary[summary["experiment"] == name]),
     )
 
 
@@ -154,31 +144,21 @@ def _by_m(rows: pd.DataFrame, what: str, form: str) -> list[str]:
     return markdown_table(header, lines)
 
 
-def write_speed_table(
-    path: str | PathLike[str],
-    speeds: pd.DataFrame,
-    not_run: Mapping[str, str],
-    titles: Mapping[str, str],
-) -> None:
-    """Write the times at the largest m as Markdown, one line per map, one column per d.
+def speed_table(speeds: pd.DataFrame, not_run: Mapping[str, str], titles: Mapping[str, str]) -> str:
+    """Lay out the times at the largest m, one line per map, one column per d.
 
     Parameters
     ----------
-    path : path
     speeds : DataFrame
         Of `speed_summary`.
     not_run : mapping of experiment to reason
     titles : mapping of experiment to title
         Of all experiments, in the order in which they are shown.
     """
-    _write(
-        path,
-        [
-            f"**{title}**: not run, {not_run[name]}\n"
-            if name in not_run
-            else _speed_block(title, speeds[speeds["experiment"] == name])
-            for name, title in titles.items()
-        ],
+    return by_experiment(
+        titles,
+        not_run,
+        lambda name, title: _speed_block(title, speeds[speeds["experiment"] == name]),
     )
 
 
@@ -235,18 +215,19 @@ def with_measured(
             "architecture": row["architecture"],
         }
         for row in baselines.to_dict("records")
-        if row["dataset"] in papers and len(comparable(published, row, experiments))
+        if row["method"] in MEASURED
+        and row["dataset"] in papers
+        and len(comparable(published, row, experiments))
     ]
     columns = [*sizes.columns, "architecture"]
     return pd.DataFrame([*sizes.to_dict("records"), *measured], columns=columns)
 
 
-def write_size_table(path: str | PathLike[str], sizes: pd.DataFrame) -> None:
-    """Write the numbers kept as Markdown, one line per model, one column per m.
+def size_table(sizes: pd.DataFrame) -> str:
+    """Lay out the numbers kept, one line per model, one column per m.
 
     Parameters
     ----------
-    path : path
     sizes : DataFrame
         Of `with_measured`.
     """
@@ -263,7 +244,7 @@ def write_size_table(path: str | PathLike[str], sizes: pd.DataFrame) -> None:
             "(the paper's deep CCA over them)"
         )
         blocks.append("\n".join([what, "", *markdown_table(header, lines), ""]))
-    _write(path, blocks)
+    return "\n".join(blocks)
 
 
 def _size_cells(rows: pd.DataFrame, key: Any, columns: int) -> list[str]:
@@ -290,8 +271,3 @@ def _ordered(frame: pd.DataFrame) -> pd.DataFrame:
         experiment=pd.Categorical(frame["experiment"], frame["experiment"].unique()),
         feature_map=pd.Categorical(frame["feature_map"], list(NAMES)),
     )
-
-
-def _write(path: str | PathLike[str], blocks: list[str]) -> None:
-    with replacing(path) as partial:
-        partial.write_text("\n".join(blocks), encoding="utf-8")

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from itertools import product
 from time import perf_counter, process_time
 from types import SimpleNamespace
@@ -12,17 +11,16 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from rnca._core.rows import FloatArray, View
+from rnca._core.rows import FloatArray, View, grid
 from rnca._core.seeding import derived_seed
 from rnca.features import FEATURE_MAPS, FeatureMap
 from workflow.lib.job import job
 from workflow.lib.provenance import write_csv
-from workflow.lib.workers import Run, workers
 from workflow.stages.maps.fit import MAPS
 
 TIME_COLUMNS = ["feature_map", "what", "d", "m", "rows", "repeat", "seconds", "cpu_seconds"]
-# What a pass over the data maps at a time, in each of its threads.
-_BLOCK = 256
+# What a pass over the data maps at a time.
+_CHUNK = 2048
 # Maps take turns within a repeat, so that a disturbance affects all of them.
 REPEATS = 3
 
@@ -30,8 +28,8 @@ REPEATS = 3
 def time_maps(timing: SimpleNamespace) -> pd.DataFrame:
     """Time the draw of each map at the largest m, and its features at every m.
 
-    What is timed are float32 features of normal rows, on as many threads as BLAS may use, in blocks
-    as a pass over the data computes them.
+    What is timed are float32 features of normal rows, in chunks as a pass over the data computes
+    them.
 
     Parameters
     ----------
@@ -66,18 +64,16 @@ def _times(timing: SimpleNamespace, d: int) -> Iterator[dict[str, Any]]:
     X = X[: timing.timed_rows]
     # Their memory is already touched.
     outs = {m: np.ones((len(X), m), np.float32) for m in timing.timed_features}
-    with workers() as run:
-        for repeat, m, name in product(range(REPEATS), timing.timed_features, MAPS):
-            with _timed() as times:
-                _evaluate(maps[name].prefix(m), X, outs[m], run)
-            features = {"feature_map": name, "what": "features", "m": m, "rows": len(X)}
-            yield {**features, "repeat": repeat, **times}
+    for repeat, m, name in product(range(REPEATS), timing.timed_features, MAPS):
+        with _timed() as times:
+            _evaluate(maps[name].prefix(m), X, outs[m])
+        features = {"feature_map": name, "what": "features", "m": m, "rows": len(X)}
+        yield {**features, "repeat": repeat, **times}
 
 
-def _evaluate(fitted: FeatureMap, X: FloatArray, out: FloatArray, run: Run) -> None:
-    blocks = [slice(start, start + _BLOCK) for start in range(0, len(X), _BLOCK)]
-    for future in run([partial(fitted.features, X[block], out[block]) for block in blocks]):
-        future.result()
+def _evaluate(fitted: FeatureMap, X: FloatArray, out: FloatArray) -> None:
+    for low, high in grid(0, len(X), _CHUNK):
+        fitted.features(X[low:high], out[low:high])
 
 
 @contextmanager

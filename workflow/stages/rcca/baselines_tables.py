@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from workflow.lib.exponents import fitted_exponent
 from workflow.lib.provenance import write_text
@@ -16,7 +17,8 @@ from workflow.lib.tables import BASELINE_NAMES, markdown_table, minutes, number,
 _FIT_COLUMNS = ("experiment", "dataset", "method", "components", "cpu_minutes")
 DEEP_COLUMNS = (*_FIT_COLUMNS, "test_sum", "test_sum_signed", "n_train")
 KERNEL_COLUMNS = (*_FIT_COLUMNS, "test_sum", "test_sum_signed", "n", "left_out")
-EPOCH_COLUMNS = ("experiment", "repeat", "cpu_minutes", "tune_sum")
+EPOCH_COLUMNS = ("experiment", "method", "repeat", "cpu_minutes", "tune_sum")
+SEARCH_COLUMNS = ("experiment", "method", "repeat", "n_tune", "tune_sum", "is_chosen")
 SUMMARY_COLUMNS = [
     "experiment",
     "dataset",
@@ -48,6 +50,7 @@ GROWTH_COLUMNS = [
 ]
 RACE_COLUMNS = [
     "experiment",
+    "method",
     "feature_map",
     "m",
     "rcca_sum",
@@ -56,6 +59,8 @@ RACE_COLUMNS = [
     "dcca_cpu_minutes",
     "ratio",
 ]
+_CONFIDENCE = 0.95
+_PAIR = ["experiment", "repeat"]
 _COUNTS = ["components", "n_train", "repeats", "parameters"]
 _GIGABYTES_A_PAIR = 8e-9
 # The time of smaller fits is ruled by what does not grow with n³.
@@ -72,7 +77,8 @@ def baselines_summary(deep: pd.DataFrame, kernel: pd.DataFrame) -> pd.DataFrame:
     deep, kernel : DataFrame
         Gathered rows, with ``experiment`` and ``dataset``.
     """
-    rows = [_deep_row(group) for _, group in deep.groupby("experiment", sort=False)]
+    kinds = deep.groupby(["experiment", "method"], sort=False)
+    rows = [_deep_row(group) for _, group in kinds]
     done = kernel[kernel["left_out"].isna()]
     rows += [_kernel_row(group) for _, group in done.groupby("experiment", sort=False)]
     # Rows that were left out have no counts, which makes floats of all of them.
@@ -103,7 +109,7 @@ def _kernel_row(rows: pd.DataFrame) -> dict[str, Any]:
 def with_paper(
     summary: pd.DataFrame, published: pd.DataFrame, experiments: Collection[str]
 ) -> pd.DataFrame:
-    """Add ``paper`` and ``paper_minutes``, the published values for the same method.
+    """Add ``paper`` and ``paper_minutes``, what is published for deep CCA, beside either kind.
 
     Parameters
     ----------
@@ -117,10 +123,47 @@ def with_paper(
     paper, papers_minutes = [], []
     for row in summary.to_dict("records"):
         rows = comparable(published, row, experiments)
-        rows = rows[rows["method"] == row["method"]]
+        rows = rows[rows["method"] == row["method"].removesuffix("2013")]
         paper.append(float(rows["test_corr"].iloc[0]) if len(rows) else np.nan)
         papers_minutes.append(float(rows["minutes"].iloc[0]) if len(rows) else np.nan)
     return summary.assign(paper=paper, paper_minutes=papers_minutes)
+
+
+def beside_rcca(
+    summary: pd.DataFrame, deep: pd.DataFrame, kernel: pd.DataFrame, sums: pd.DataFrame
+) -> pd.DataFrame:
+    """Add the test sum of RCCA at its largest m less the baseline's, in pairs.
+
+    A pair are two fits of the same repeat, which have the same training and test rows; kernel CCA
+    is fitted in the first repeat alone, to a part of its training rows.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        Of `baselines_summary`.
+    deep, kernel, sums : DataFrame
+        Gathered rows of the baselines and of RCCA.
+
+    Returns
+    -------
+    DataFrame
+        With ``fourier_less`` and ``fourier_less_half``, the mean over pairs and the half-width of
+        its confidence interval by Student's t, and the same for Nyström features.
+    """
+    largest = kernel[kernel["left_out"].isna()].sort_values("n").groupby("experiment").tail(1)
+    fits = pd.concat([deep, largest.assign(repeat=0)])[[*_PAIR, "method", "test_sum"]]
+    last = sums["m"] == sums.groupby(["experiment", "feature_map"])["m"].transform("max")
+    added: dict[str, Any] = {}
+    for kind in ("fourier", "nystroem"):
+        rcca = sums[last & (sums["feature_map"] == kind)][[*_PAIR, "test_sum"]]
+        pairs = fits.merge(rcca, on=_PAIR, suffixes=("", "_rcca"))
+        less = (pairs["test_sum_rcca"] - pairs["test_sum"]).groupby(
+            [pairs["experiment"], pairs["method"]]
+        )
+        count = less.count()
+        half = less.std() / np.sqrt(count) * stats.t.ppf((1 + _CONFIDENCE) / 2, count - 1)
+        added |= {f"{kind}_less": less.mean(), f"{kind}_less_half": half}
+    return summary.join(pd.DataFrame(added), on=["experiment", "method"])
 
 
 def kernel_growth(kernel: pd.DataFrame) -> pd.DataFrame:
@@ -169,38 +212,38 @@ def race(curve: pd.DataFrame, rcca: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     curve : DataFrame
-        Epochs of deep CCA.
+        Epochs of deep CCA, of either kind.
     rcca : DataFrame
         Table 1, with or without rows of baselines.
 
     Returns
     -------
     DataFrame
-        One row per timed RCCA fit of an experiment that deep CCA was trained in: its test sum and
-        its minutes on one core; the first epoch of the first repeat whose sum on tuning rows is
-        as large, and the CPU minutes up to its end; ``ratio``, these over those of RCCA. Where
+        One row per timed RCCA fit and kind of deep CCA trained in its experiment: RCCA's test sum
+        and its minutes on one core; the first epoch of the first repeat whose sum on tuning rows
+        is as large, and the CPU minutes up to its end; ``ratio``, these over those of RCCA. Where
         deep CCA never did as well, the last three are missing.
     """
     rows = []
     fits = rcca.dropna(subset=["feature_map", "minutes_one_core"]).astype({"m": int})
-    for fit in fits.to_dict("records"):
-        epochs = curve[(curve["experiment"] == fit["experiment"]) & (curve["repeat"] == 0)]
-        if epochs.empty:
-            continue
-        reached = first_reaching(epochs, fit["test_mean"])
-        taken = np.nan if reached is None else reached["cpu_minutes"]
-        rows.append(
-            {
-                "experiment": fit["experiment"],
-                "feature_map": fit["feature_map"],
-                "m": fit["m"],
-                "rcca_sum": fit["test_mean"],
-                "rcca_minutes_one_core": fit["minutes_one_core"],
-                "dcca_epoch": np.nan if reached is None else reached["epoch"],
-                "dcca_cpu_minutes": taken,
-                "ratio": taken / fit["minutes_one_core"],
-            }
-        )
+    first = curve[curve["repeat"] == 0]
+    for (name, method), epochs in first.groupby(["experiment", "method"], sort=False):
+        for fit in fits[fits["experiment"] == name].to_dict("records"):
+            reached = first_reaching(epochs, fit["test_mean"])
+            taken = np.nan if reached is None else reached["cpu_minutes"]
+            rows.append(
+                {
+                    "experiment": name,
+                    "method": method,
+                    "feature_map": fit["feature_map"],
+                    "m": fit["m"],
+                    "rcca_sum": fit["test_mean"],
+                    "rcca_minutes_one_core": fit["minutes_one_core"],
+                    "dcca_epoch": np.nan if reached is None else reached["epoch"],
+                    "dcca_cpu_minutes": taken,
+                    "ratio": taken / fit["minutes_one_core"],
+                }
+            )
     return pd.DataFrame(rows, columns=RACE_COLUMNS)
 
 
@@ -214,6 +257,7 @@ def write_baselines(
     path: str | PathLike[str],
     summary: pd.DataFrame,
     curve: pd.DataFrame,
+    search: pd.DataFrame,
     growth: pd.DataFrame,
     not_run: Mapping[str, str],
     titles: Mapping[str, str],
@@ -224,9 +268,9 @@ def write_baselines(
     ----------
     path : path
     summary : DataFrame
-        Of `with_paper`.
-    curve : DataFrame
-        Epochs of deep CCA.
+        Of `with_paper` and `beside_rcca`.
+    curve, search : DataFrame
+        Epochs and candidates of deep CCA.
     growth : DataFrame
         Of `kernel_growth`.
     not_run : mapping of experiment to reason
@@ -237,13 +281,14 @@ def write_baselines(
         if name in not_run:
             lines += [f"**{title}**: not run, {not_run[name]}", ""]
             continue
-        rows = summary[summary["experiment"] == name]
+        rows, epochs, tried, law = (
+            frame[frame["experiment"] == name] for frame in (summary, curve, search, growth)
+        )
         lines += [f"**{title}**, the {rows['components'].iloc[0]} largest correlations", ""]
-        header = ["method", "training rows", "parameters", "minutes", "CPU minutes", "tune", "test"]
-        header += ["paper", "paper's minutes"]
+        header = ["method", "training rows", "parameters", "CPU minutes", "tune", "test"]
+        header += ["Fourier RCCA less it", "Nyström RCCA less it", "paper", "paper's minutes"]
         lines += [*markdown_table(header, [_cells(row) for row in rows.to_dict("records")]), ""]
-        lines += [*_notes(rows, curve[curve["experiment"] == name])]
-        lines += [*_growth_note(growth[growth["experiment"] == name]), ""]
+        lines += [*_search_notes(tried), *_notes(rows, epochs), *_growth_note(law), ""]
     write_text(path, "\n".join(lines))
 
 
@@ -252,26 +297,44 @@ def _cells(row: Mapping[Any, Any]) -> list[str]:
         f"{BASELINE_NAMES[row['method']]} ({row['architecture']})",
         f"{row['n_train']}",
         f"{row['parameters']}",
-        minutes(row["minutes"]),
         minutes(row["cpu_minutes"]),
         number(row["tune_sum"], ".2f"),
         plus_minus(row["test_sum"], row["test_sd"]),
+        plus_minus(row["fourier_less"], row["fourier_less_half"], "+.2f"),
+        plus_minus(row["nystroem_less"], row["nystroem_less_half"], "+.2f"),
         number(row["paper"], ".1f"),
         number(row["paper_minutes"], ".0f"),
     ]
 
 
+def _search_notes(search: pd.DataFrame) -> Iterator[str]:
+    for method, rows in search.groupby("method", sort=False):
+        first = rows[rows["repeat"] == 0]
+        if len(first) > 1:
+            yield (
+                f"{_subject(method)}: one of {len(first)} candidates, chosen in each repeat on its "
+                f"{first['n_tune'].iloc[0]} tuning rows."
+            )
+
+
 def _notes(rows: pd.DataFrame, curve: pd.DataFrame) -> Iterator[str]:
-    paper = rows.loc[rows["method"] == "dcca", "paper"].dropna()
-    for value in paper:
-        reached = first_reaching(curve[curve["repeat"] == 0], value)
+    for row in rows.dropna(subset="paper").to_dict("records"):
+        name, value = _subject(row["method"]), row["paper"]
+        epochs = curve[(curve["method"] == row["method"]) & (curve["repeat"] == 0)]
+        reached = first_reaching(epochs, value)
         if reached is None:
-            yield f"Deep CCA did not reach the paper's {value:.1f} on tuning rows."
+            yield f"{name} did not reach the paper's {value:.1f} on tuning rows."
         else:
             yield (
-                f"Deep CCA reached the paper's {value:.1f} on tuning rows in epoch "
+                f"{name} reached the paper's {value:.1f} on tuning rows in epoch "
                 f"{reached['epoch']:.0f}, after {minutes(reached['cpu_minutes'])} CPU minutes."
             )
+
+
+def _subject(method: Any) -> str:
+    """Return a method's name as the beginning of a sentence."""
+    name = BASELINE_NAMES[method]
+    return name[0].upper() + name[1:]
 
 
 def _growth_note(rows: pd.DataFrame) -> Iterator[str]:

@@ -1,6 +1,9 @@
 """Deep CCA on the rows that RCCA is judged on."""
 
-from os import PathLike
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -10,108 +13,118 @@ from workflow.data.prepared import Prepared, load_prepared
 from workflow.lib.job import job
 from workflow.lib.partial import state_file
 from workflow.lib.provenance import write_csv
-from workflow.stages.rcca.dcca import DCCA
+from workflow.stages.rcca.dcca import DCCA, Of2013, Today
 from workflow.stages.rcca.trial import Trial
 
-DCCA_COLUMNS = [
-    "method",
-    "architecture",
-    "repeat",
-    "components",
-    "n_train",
-    "n_tune",
-    "n_test",
-    "parameters",
-    "minutes",
-    "cpu_minutes",
-    "epochs",
-    "best_epoch",
-    "train_sum",
-    "tune_sum",
-    "test_sum",
-    "test_sum_signed",
-]
-CURVE_COLUMNS = ["method", "repeat", "epoch", "minutes", "cpu_minutes", "train_sum", "tune_sum"]
+NETWORKS: dict[str, type[DCCA]] = {"dcca": Today, "dcca2013": Of2013}
+# Settings with several values, of which the tuning rows choose one, and what one is called.
+CHOSEN = {"regs": "reg", "learning_rates": "learning_rate", "decays": "decay"}
 
 
 class Deep(Trial):
-    """One fit of deep CCA; ``baseline`` has the settings of `DCCA`."""
+    """Deep CCA with its search: ``network`` is a key of `NETWORKS`, ``baseline`` its settings."""
 
-    def estimator(self) -> DCCA:
-        """Build the unfitted model."""
-        seed = derived_seed(self.seed, "baselines", self.name, self.repeat, "dcca")
-        return DCCA(self.components, **self.baseline, random_state=seed, verbose=True)
+    def candidates(self) -> list[dict[str, Any]]:
+        """List the settings to choose from: every combination of those with several values."""
+        lists = {CHOSEN[key]: given for key, given in self.baseline.items() if key in CHOSEN}
+        return [dict(zip(lists, values, strict=True)) for values in product(*lists.values())]
+
+    def estimator(self, candidate: dict[str, Any]) -> DCCA:
+        """Build the unfitted model: every candidate starts from the same weights."""
+        fixed = {key: value for key, value in self.baseline.items() if key not in CHOSEN}
+        seed = derived_seed(self.seed, "baselines", self.name, self.repeat, self.network)
+        made = NETWORKS[self.network]
+        return made(components=self.components, **fixed, **candidate, seed=seed)
 
 
-def fit_dcca(
-    deep: Deep, data: Prepared, checkpoint: str | PathLike[str]
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Train deep CCA and evaluate it on test rows.
+class Outcome(NamedTuple):
+    """What deep CCA yields, as tidy frames.
+
+    Attributes
+    ----------
+    sums : DataFrame
+        One row: the candidate with the largest sum on tuning rows, evaluated on test rows.
+    curve : DataFrame
+        One row per epoch of that candidate.
+    search : DataFrame
+        One row per candidate: its settings, the rows it was trained and judged on, its time.
+    """
+
+    sums: pd.DataFrame
+    curve: pd.DataFrame
+    search: pd.DataFrame
+
+
+def fit_deep(deep: Deep, data: Prepared, checkpoint: Callable[[int], Path]) -> Outcome:
+    """Train every candidate, choose one on tuning rows and evaluate it on test rows.
 
     Parameters
     ----------
     deep : Deep
     data : Prepared
-    checkpoint : path
-        From where a training that was broken off goes on.
-
-    Returns
-    -------
-    sums : DataFrame
-        One row with `DCCA_COLUMNS`.
-    curve : DataFrame
-        One row per epoch with `CURVE_COLUMNS`.
+    checkpoint : callable
+        Names the file from which the training of a candidate goes on if it was broken off.
     """
     rows = deep.rows_with_tuning(data)
     train, tune, test = deep.parts(data, rows)
-    model = deep.estimator().fit(*train, tune=tune, checkpoint=checkpoint)
-    on_test = model.component_correlations(*test)
+    labels = {"method": deep.network, "repeat": deep.repeat}
+    counts = {"n_train": len(rows.train), "n_tune": len(rows.tune)}
+    models, search = [], []
+    for number, candidate in enumerate(deep.candidates()):
+        model = deep.estimator(candidate).fit(train, tune, checkpoint(number))
+        models.append(model)
+        search.append({**labels, **candidate, **counts, **_training(model, tune)})
+    best = int(np.argmax([each["tune_sum"] for each in search]))
+    model, chosen = models[best], search[best]
+    on_test = model.component_correlations(test)
     sizes = "; ".join("-".join(map(str, network.sizes)) for network in model.networks_)
-    best = model.history_[model.best_epoch_ - 1]
     record = {
-        "method": "dcca",
+        **chosen,
         "architecture": f"{sizes}; {model.activation}",
-        "repeat": deep.repeat,
         "components": deep.components,
-        "n_train": len(rows.train),
-        "n_tune": len(rows.tune),
         "n_test": len(rows.test),
-        "parameters": model.n_parameters_,
-        "minutes": model.seconds_ / 60,
-        "cpu_minutes": model.cpu_seconds_ / 60,
-        "epochs": len(model.history_),
-        "best_epoch": model.best_epoch_,
-        "train_sum": best.train_sum,
-        "tune_sum": model.score(*tune),
+        "parameters": sum(network.parameters.size for network in model.networks_),
         "test_sum": np.abs(on_test).sum(),
         "test_sum_signed": on_test.sum(),
     }
-    curve = pd.DataFrame(
-        [
-            {
-                "method": "dcca",
-                "repeat": deep.repeat,
-                "epoch": each.epoch,
-                "minutes": each.seconds / 60,
-                "cpu_minutes": each.cpu_seconds / 60,
-                "train_sum": each.train_sum,
-                "tune_sum": each.tune_sum,
-            }
-            for each in model.history_
-        ],
-        columns=CURVE_COLUMNS,
-    )
-    return pd.DataFrame([record], columns=DCCA_COLUMNS), curve
+    curve = [{**labels, **_minutes(epoch._asdict())} for epoch in model.history_]
+    for number, each in enumerate(search):
+        each["is_chosen"] = number == best
+    return Outcome(pd.DataFrame([record]), pd.DataFrame(curve), pd.DataFrame(search))
+
+
+def _training(model: DCCA, tune: Any) -> dict[str, Any]:
+    kept = model.history_[model.best_epoch_ - 1]
+    return {
+        **_minutes({"seconds": model.seconds_, "cpu_seconds": model.cpu_seconds_}),
+        "epochs": len(model.history_),
+        "best_epoch": model.best_epoch_,
+        "train_sum": kept.train_sum,
+        "tune_sum": model.score(tune),
+    }
+
+
+def _minutes(record: dict[str, Any]) -> dict[str, Any]:
+    """Give times in minutes."""
+    return {
+        name.replace("seconds", "minutes"): value / 60 if "seconds" in name else value
+        for name, value in record.items()
+    }
 
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
         data = load_prepared(snakemake.input.data, verify=True)
-        deep = Deep(**vars(asked))
-        name = f"{asked.name}-dcca-{asked.repeat}.npz"
         made_by = {"request": snakemake.params.request, "data": data.meta}
-        checkpoint = state_file(snakemake.params.state, name, made_by)
-        sums, curve = fit_dcca(deep, data, checkpoint)
-        write_csv(snakemake.output.sums, sums)
-        write_csv(snakemake.output.curve, curve)
-        checkpoint.unlink(missing_ok=True)
+
+        def checkpoint(candidate: int) -> Path:
+            """Name a file after all that the training of a candidate depends on."""
+            name = f"{asked.name}-{asked.network}-{asked.repeat}-{candidate}.npz"
+            return state_file(snakemake.params.state, name, made_by)
+
+        deep = Deep(**vars(asked))
+        outcome = fit_deep(deep, data, checkpoint)
+        for what, frame in outcome._asdict().items():
+            write_csv(snakemake.output[what], frame)
+        for number in range(len(deep.candidates())):
+            checkpoint(number).unlink(missing_ok=True)

@@ -1,16 +1,20 @@
-"""Fully connected networks in numpy: outputs, gradients, and the steps of Adam."""
+"""Fully connected networks in numpy: outputs, gradients, steps of Adam and of L-BFGS."""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+import scipy.optimize
 
 from rnca._core.rows import FloatArray, grid
 
 _CHUNK = 4096
 # Kingma and Ba's constants.
 _DECAY_MEAN, _DECAY_SQUARE, _TINY = 0.9, 0.999, 1e-8
+# Pairs of steps and gradients that L-BFGS remembers.
+_MEMORY = 20
 
 
 class Activation(NamedTuple):
@@ -31,14 +35,21 @@ class Activation(NamedTuple):
     gain: float
 
 
+def _cube_root(z: FloatArray) -> None:
+    """Solve y³/3 + y = z: with y = 2·sinh t the left side is (2/3)·sinh 3t."""
+    z *= 1.5
+    np.arcsinh(z, out=z)
+    z /= 3
+    np.sinh(z, out=z)
+    z *= 2
+
+
 ACTIVATIONS = {
     "relu": Activation(
         lambda z: np.maximum(z, 0, out=z), lambda g, h: np.multiply(g, h > 0, out=g), 2.0
     ),
-    "tanh": Activation(
-        lambda z: np.tanh(z, out=z), lambda g, h: np.multiply(g, 1 - h * h, out=g), 1.0
-    ),
-    "identity": Activation(lambda z: z, lambda g, h: g, 1.0),
+    # The non-saturating sigmoid of Andrew et al. (2013).
+    "cube root": Activation(_cube_root, lambda g, h: np.divide(g, 1 + h * h, out=g), 1.0),
 }
 
 
@@ -49,10 +60,9 @@ class Network:
     ----------
     sizes : sequence of int
         Inputs, hidden units of each layer, outputs.
-    activation : {"relu", "tanh", "identity"}
+    activation : {"relu", "cube root"}
         Of the hidden units.
-    dtype : dtype
-        float32 or float64.
+    dtype : dtype, default=float32
 
     Attributes
     ----------
@@ -60,16 +70,11 @@ class Network:
         Zero until drawn.
     """
 
-    def __init__(self, sizes: Sequence[int], activation: str, dtype: Any) -> None:
+    def __init__(self, sizes: Sequence[int], activation: str, dtype: Any = np.float32) -> None:
         self.sizes = tuple(sizes)
-        self.activation_name = activation
+        self.activation = ACTIVATIONS[activation]
         count = sum((before + 1) * after for before, after in pairwise(self.sizes))
         self.parameters: FloatArray = np.zeros(count, dtype)
-
-    @property
-    def activation(self) -> Activation:
-        """Of the hidden units. Looked up by name, since functions without one cannot be pickled."""
-        return ACTIVATIONS[self.activation_name]
 
     @property
     def layers(self) -> list[tuple[FloatArray, FloatArray]]:
@@ -91,6 +96,56 @@ class Network:
             scale = np.sqrt((1.0 if last else self.activation.gain) / len(weights))
             weights[:] = scale * rng.standard_normal(weights.shape)
             biases[:] = 0
+
+    def pretrain(
+        self, x: FloatArray, rng: np.random.Generator, noise: float, decay: float, steps: int
+    ) -> None:
+        """Make each hidden layer the encoder of a denoising autoencoder of the layer below.
+
+        Parameters
+        ----------
+        x : ndarray of shape (rows, inputs)
+        rng : numpy Generator
+            Of the noise, which is drawn once a layer.
+        noise : float
+            Its standard deviation.
+        decay : float
+            Weight of the squared parameters, beside the mean squared distance of a row from its
+            reconstruction.
+        steps : int
+            Of L-BFGS, for each layer.
+        """
+        for weights, biases in self.layers[:-1]:
+            layer = Network(weights.shape, "relu", x.dtype)  # one layer: its parameters alone count
+            layer.layers[0][0][:], layer.layers[0][1][:] = weights, biases
+            noisy = x + x.dtype.type(noise) * rng.standard_normal(x.shape, x.dtype.type)
+
+            def loss(
+                point: FloatArray, x: FloatArray = x, noisy: FloatArray = noisy, of: Network = layer
+            ) -> tuple[float, FloatArray]:
+                return self._reconstruction_loss(of, point, x, noisy, decay)
+
+            layer.parameters[:] = minimised(loss, layer.parameters, steps)
+            weights[:], biases[:] = layer.layers[0]
+            x = layer.forward(x)[-1]
+            self.activation.apply(x)
+
+    def _reconstruction_loss(
+        self, layer: "Network", point: FloatArray, x: FloatArray, noisy: FloatArray, decay: float
+    ) -> tuple[float, FloatArray]:
+        layer.parameters[:] = point
+        ((weights, _),) = layer.layers
+        hidden = layer.forward(noisy)[-1]
+        self.activation.apply(hidden)
+        # The decoder has the encoder's weights, transposed, and no biases: views are centred.
+        residual = hidden @ weights.T - x
+        error = float(np.square(residual).sum(dtype=np.float64)) / len(x)
+        residual *= 2 / len(x)
+        slopes = residual @ weights
+        self.activation.times_slope(slopes, hidden)
+        gradient = layer.backward([noisy], slopes)
+        layer.layered(gradient)[0][0][:] += residual.T @ hidden
+        return error + decay * float(point @ point), gradient + 2 * decay * point
 
     def forward(self, x: FloatArray) -> list[FloatArray]:
         """Return the inputs, the hidden units of each layer and the outputs."""
@@ -134,6 +189,17 @@ class Network:
         return [False] * (len(self.sizes) - 2) + [True]
 
 
+def minimised(
+    loss: Callable[[FloatArray], tuple[float, FloatArray]], start: FloatArray, steps: int
+) -> npt.NDArray[np.float64]:
+    """Return where so many steps of L-BFGS lead, for a loss that comes with its gradient."""
+    options = {"maxiter": steps, "maxcor": _MEMORY, "ftol": 0.0, "gtol": 0.0}
+    found: npt.NDArray[np.float64] = scipy.optimize.minimize(
+        loss, start.astype(np.float64), jac=True, method="L-BFGS-B", options=options
+    ).x
+    return found
+
+
 class Adam:
     """Descent by running means of the gradient and of its square (Kingma and Ba 2015).
 
@@ -146,18 +212,15 @@ class Adam:
     ----------
     mean, square : ndarray
         The running means.
-    steps : int
     """
 
     def __init__(self, parameters: FloatArray) -> None:
         self.parameters = parameters
         self.mean = np.zeros_like(parameters)
         self.square = np.zeros_like(parameters)
-        self.steps = 0
 
-    def step(self, gradient: FloatArray, rate: float) -> None:
-        """Take one step of length about ``rate`` along each parameter; spoils ``gradient``."""
-        self.steps += 1
+    def step(self, gradient: FloatArray, rate: float, number: int) -> None:
+        """Take step ``number``, from 1, of length about ``rate``; spoils ``gradient``."""
         kind = self.parameters.dtype.type
         self.mean *= kind(_DECAY_MEAN)
         self.mean += kind(1 - _DECAY_MEAN) * gradient
@@ -168,6 +231,6 @@ class Adam:
         np.sqrt(self.square, out=gradient)
         gradient += kind(_TINY)
         np.divide(self.mean, gradient, out=gradient)
-        unbiased = np.sqrt(1 - _DECAY_SQUARE**self.steps) / (1 - _DECAY_MEAN**self.steps)
+        unbiased = np.sqrt(1 - _DECAY_SQUARE**number) / (1 - _DECAY_MEAN**number)
         gradient *= kind(rate * unbiased)
         self.parameters -= gradient

@@ -11,16 +11,16 @@ from workflow.stages.rcca.baselines_tables import (
     DEEP_COLUMNS,
     EPOCH_COLUMNS,
     KERNEL_COLUMNS,
+    SEARCH_COLUMNS,
     baselines_summary,
+    beside_rcca,
     kernel_growth,
     race,
     with_paper,
     write_baselines,
 )
 from workflow.stages.rcca.figures import (
-    baselines_figure,
     cv_figure,
-    kernel_figure,
     minutes_figure,
     rcca_figure,
     regs_figure,
@@ -86,9 +86,10 @@ if __name__ == "__main__":
         if series:
             write_csv(out["rcca_speakers.csv"], speakers)
             write_csv(out["rcca_series.csv"], over)
+        if "rcca_minutes.md" in out:
+            write_markdown(out["rcca_minutes.md"], minutes_blocks(summary, titles))
         if "rcca_minutes.svg" in out:
-            write_markdown(out["rcca_minutes.md"], minutes_blocks(summary, asked.titles))
-            figure = minutes_figure(summary, curve, published, paper, asked.titles)
+            figure = minutes_figure(summary, curve, published, paper, titles)
             save(figure, out, "rcca_minutes")
         if "rcca_cv.md" in out:
             choice = chosen(pairs, series)
@@ -106,13 +107,12 @@ if __name__ == "__main__":
             write_markdown(out["rcca_variants.md"], variant_blocks(compared, titles))
         if "baselines.md" in out:
             baselines = with_paper(baselines_summary(deep, kernel), published, paper)
+            baselines = beside_rcca(baselines, deep, kernel, sums)
             growth = kernel_growth(kernel)
+            search, _ = read_outcomes(given.search, SEARCH_COLUMNS)
             write_csv(out["baselines.csv"], baselines)
             write_csv(out["baselines_growth.csv"], growth)
             names = {name: titles[name] for name in asked.compared}
-            write_baselines(out["baselines.md"], baselines, curve, growth, not_run, names)
-            figure = baselines_figure(deep, curve, kernel, published, paper, titles)
-            save(figure, out, "baselines")
-            save(kernel_figure(kernel, growth, titles), out, "baselines_kcca")
+            write_baselines(out["baselines.md"], baselines, curve, search, growth, not_run, names)
         if "baselines_race.csv" in out:
             write_csv(out["baselines_race.csv"], race(curve, summary))

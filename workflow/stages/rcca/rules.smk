@@ -29,13 +29,15 @@ def rcca_parts(what):
             for kind in each.maps
             for m in (each.timing if kind != "linear" else each.timing[:1])
         ],
-        "dcca": lambda each: expand("dcca-{r}.sums", r=range(each.dcca.repeats)),
-        "curve": lambda each: expand("dcca-{r}.curve", r=range(each.dcca.repeats)),
+        "dcca": lambda each: expand("{fit}.sums", fit=each.deep_fits()),
+        "curve": lambda each: expand("{fit}.curve", fit=each.deep_fits()),
+        "search": lambda each: expand("{fit}.search", fit=each.deep_fits()),
         "kcca": lambda each: ["kcca"],
     }
-    keys = {"regs": "other_regs", "curve": "dcca"}
-    keys |= {key: key for key in ("cv", "timing", "dcca", "kcca")}
-    names = rcca.having(keys[what]) if what in keys else [name for name, _ in rcca.items()]
+    having = {"timing": rcca.timed(), "regs": rcca.with_other_regs()}
+    having |= {key: rcca.having(key) for key in ("cv", "kcca")}
+    having |= dict.fromkeys(["dcca", "curve", "search"], rcca.deep())
+    names = having.get(what, [name for name, _ in rcca.items()])
     return {
         name: [f"{RESULTS}/rcca/{name}/{file}.csv" for file in files[what](rcca[name])]
         for name in names
@@ -69,7 +71,11 @@ rcca_leaks = asks("data/audit.py", {})
 rcca_deep = asks(
     "stages/rcca/deep.py",
     lambda w: rcca[w.experiment].baseline(
-        "dcca", name=w.experiment, repeat=int(w.repeat), seed=settings.seed
+        w.network,
+        name=w.experiment,
+        network=w.network,
+        repeat=int(w.repeat),
+        seed=settings.seed,
     ),
 )
 rcca_kernel = asks(
@@ -238,18 +244,21 @@ rule rcca_deep:
         request=rcca_deep.file,
         data=prepared(rcca),
     output:
-        sums=f"{RESULTS}/rcca/{{experiment}}/dcca-{{repeat}}.sums.csv",
-        curve=f"{RESULTS}/rcca/{{experiment}}/dcca-{{repeat}}.curve.csv",
+        sums=f"{RESULTS}/rcca/{{experiment}}/{{network}}-{{repeat}}.sums.csv",
+        curve=f"{RESULTS}/rcca/{{experiment}}/{{network}}-{{repeat}}.curve.csv",
+        search=f"{RESULTS}/rcca/{{experiment}}/{{network}}-{{repeat}}.search.csv",
     log:
-        log_of("rcca/{experiment}/dcca-{repeat}"),
+        log_of("rcca/{experiment}/{network}-{repeat}"),
     benchmark:
-        benchmark_of("rcca/{experiment}/dcca-{repeat}")
+        benchmark_of("rcca/{experiment}/{network}-{repeat}")
+    wildcard_constraints:
+        network="dcca|dcca2013",
     conda:
         "../../envs/rnca.yaml"
     threads: workflow.cores or settings.threads
     resources:
         mem_mb=growing(lambda w: rcca[w.experiment].deep_mem_mb()),
-        runtime=growing(lambda w, threads: rcca[w.experiment].deep_minutes(threads)),
+        runtime=growing(lambda w, threads: rcca[w.experiment].deep_minutes(w.network, threads)),
     params:
         request=rcca_deep.asked,
         state=RCCA_STATE,
@@ -292,6 +301,7 @@ rule rcca_report:
         cv=gathered("rcca", "cv"),
         dcca=gathered("rcca", "dcca"),
         curve=gathered("rcca", "curve"),
+        search=gathered("rcca", "search"),
         kcca=gathered("rcca", "kcca"),
         published="resources/paper/table1_rcca.csv",
     output:

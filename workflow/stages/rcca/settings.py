@@ -60,25 +60,64 @@ INHERITED = (
 PROTOCOLS = {"random": "frames", "groups": "utterances"}
 
 
-class DeepCCA(Settings):
-    """Deep CCA on the rows of the experiment."""
+class Deep(Settings):
+    """What deep CCA of either kind is asked for. Tuning rows choose among the lists' values."""
 
     hidden: Annotated[list[Count], Field(min_length=1)] = Field(
-        description="units of each hidden layer"
+        [400, 400], description="units of each hidden layer"
     )
-    activation: Literal["relu", "tanh", "identity"] = Field(
-        "relu", description="activation of the hidden units"
+    regs: Distinct[Positive] = Field(
+        [1e-4], description="added to the diagonals of the outputs' covariances, to choose from"
     )
-    reg: Positive = Field(1e-4, description="added to the diagonals of the outputs' covariances")
-    learning_rate: Positive = Field(3e-3, description="step size at the start; it falls to 0")
-    batch_size: int = Field(500, ge=2, description="rows of a step, more than `components`")
-    epochs: Repeats = Field(20, description="passes over the training rows")
     patience: Repeats = Field(
         5, description="epochs without gain on tuning rows after which training ends"
     )
-    repeats: Repeats = Field(
-        1, description="how often split and starting weights are redrawn", exclude=True
+    repeats: Repeats | None = Field(
+        None, description="how many of the experiment's repeats; all if not given", exclude=True
     )
+
+    def operations(self, weights: int, rows: int) -> float:
+        """Return the multiplications and additions of one fit with so many weights and rows."""
+        raise NotImplementedError
+
+
+class DeepCCA(Deep):
+    """Deep CCA as trained today, on the rows of the experiment: relu, Adam on mini-batches."""
+
+    learning_rates: Distinct[Positive] = Field(
+        [3e-3], description="step sizes at the start, to choose from; they fall to 0"
+    )
+    batch_size: int = Field(500, ge=2, description="rows of a step, more than `components`")
+    epochs: Repeats = Field(20, description="passes over the training rows")
+
+    def operations(self, weights: int, rows: int) -> float:
+        """Return the multiplications and additions of all candidates."""
+        candidates = len(self.regs) * len(self.learning_rates)
+        return 6.0 * weights * rows * self.epochs * candidates
+
+
+class DeepCCA2013(Deep):
+    """Deep CCA after Andrew et al. (2013): pretrained cube-root units, L-BFGS on all rows."""
+
+    decays: Distinct[Positive] = Field(
+        [1e-4], description="weights of the squared parameters, to choose from"
+    )
+    noise: Positive = Field(
+        0.5, description="standard deviation of the noise in pretraining, where views have 1"
+    )
+    pretraining_decay: Positive = Field(
+        1e-4, description="weight of the squared parameters in pretraining"
+    )
+    steps: Repeats = Field(
+        20, description="steps of L-BFGS in an epoch and in the pretraining of each layer"
+    )
+    epochs: Repeats = Field(10, description="how often so many steps are taken at most")
+
+    def operations(self, weights: int, rows: int) -> float:
+        """Return the multiplications and additions of all candidates."""
+        candidates = len(self.regs) * len(self.decays)
+        # Pretraining costs about as much as one epoch and a half.
+        return 6.0 * weights * rows * self.steps * (self.epochs + 1.5) * candidates
 
 
 class KernelCCA(Settings):
@@ -161,7 +200,12 @@ class Experiment(models.Experiment):
         "datasets, with random rows and whole groups held out side by side",
         exclude=True,
     )
-    dcca: DeepCCA | None = Field(None, description="deep CCA on the same rows", exclude=True)
+    dcca: DeepCCA | None = Field(
+        None, description="deep CCA as trained today, on the same rows", exclude=True
+    )
+    dcca2013: DeepCCA2013 | None = Field(
+        None, description="deep CCA after Andrew et al. (2013), on the same rows", exclude=True
+    )
     kcca: KernelCCA | None = Field(
         None, description="exact kernel CCA on the same rows", exclude=True
     )
@@ -174,6 +218,19 @@ class Experiment(models.Experiment):
     def job(self, **more: Any) -> dict[str, Any]:
         """Return the settings of a job; ``draws`` names the experiment whose draws it shares."""
         return super().job(draws=self.variant_of or more["name"], **more)
+
+    def networks(self) -> dict[str, Deep]:
+        """Return the settings of deep CCA, of each kind that is asked for."""
+        kinds = {"dcca": self.dcca, "dcca2013": self.dcca2013}
+        return {kind: each for kind, each in kinds.items() if each}
+
+    def deep_fits(self) -> list[str]:
+        """Name the fits of deep CCA by kind and repeat."""
+        return [
+            f"{kind}-{repeat}"
+            for kind, each in self.networks().items()
+            for repeat in range(min(each.repeats or self.repeats, self.repeats))
+        ]
 
     def baseline(self, kind: str, **more: Any) -> dict[str, Any]:
         """Return the settings of a job of deep or kernel CCA, on the rows of the experiment."""
@@ -211,7 +268,7 @@ class Experiment(models.Experiment):
         if self.series and self.split.scheme not in PROTOCOLS:
             yield f"series: the split must be one of {', '.join(PROTOCOLS)}"
         has_tuning_rows = self.split.scheme == "given" or (self.split.tune or 0) >= 2
-        if (self.dcca or self.kcca) and not has_tuning_rows:
+        if (self.networks() or self.kcca) and not has_tuning_rows:
             yield "split.tune: at least 2 rows are needed, by which deep and kernel CCA are chosen"
         if self.dcca and self.dcca.batch_size <= self.components + 1:
             yield f"dcca.batch_size: must exceed components = {self.components} by two"
@@ -241,11 +298,11 @@ class Experiment(models.Experiment):
         rows, columns = self.training_rows or 100_000, facts_of(self.dataset).columns or 1000
         return PROCESSES_MB + ceil(rows * columns * (8 + 4) / 1e6)
 
-    def deep_minutes(self, threads: int) -> int:
-        """Return the minutes that all repeats of deep CCA may take."""
+    def deep_minutes(self, kind: str, threads: int) -> int:
+        """Return the minutes that one repeat of deep CCA may take."""
         if self.training_rows is None:
             return MINUTES_IF_UNKNOWN
-        return _cautious_minutes(self._deep_operations(), min(threads, 2))
+        return _cautious_minutes(self._deep_operations(kind), min(threads, 2))
 
     def kernel_mem_mb(self) -> int:
         """Return the memory of the largest kernel CCA, in millions of bytes: n × n numbers."""
@@ -268,7 +325,8 @@ class Experiment(models.Experiment):
         operations += sum(
             timed_repeats(m) * (FULL_SVD_OPERATIONS * float(m) ** 3) for m in self.timing
         )
-        operations += self._deep_operations() + self._kernel_operations()
+        operations += sum(self._deep_operations(fit.split("-")[0]) for fit in self.deep_fits())
+        operations += self._kernel_operations()
         jobs = len(self.maps) * (self.repeats + cross_validated + len(self.timing))
         seconds = operations / OPERATIONS_PER_SECOND / cores + jobs * SECONDS_A_JOB
         return seconds / 60
@@ -294,13 +352,12 @@ class Experiment(models.Experiment):
     def _timed_operations(self, m: int) -> float:
         return timed_repeats(m) * (self._pass_operations(m) + self._solve_operations([m]))
 
-    def _deep_operations(self) -> float:
-        if self.dcca is None or self.training_rows is None:
-            return 0.0
+    def _deep_operations(self, kind: str) -> float:
+        own = self.networks()[kind]
         columns = (facts_of(self.dataset).columns or 1000) // 2
-        sizes = (columns, *self.dcca.hidden, self.components)
+        sizes = (columns, *own.hidden, self.components)
         weights = 2 * sum(before * after for before, after in pairwise(sizes))
-        return 6.0 * weights * self.training_rows * self.dcca.epochs * self.dcca.repeats
+        return own.operations(weights, self.training_rows or 0)
 
     def _kernel_sizes(self) -> list[int]:
         assert self.kcca is not None
@@ -363,16 +420,16 @@ class Rcca(Experiments[Experiment]):
         }
 
     def deep(self) -> list[str]:
-        """List the experiments with deep CCA."""
-        return self.having("dcca")
-
-    def kernel(self) -> list[str]:
-        """List the experiments with kernel CCA."""
-        return self.having("kcca")
+        """List the experiments with deep CCA of either kind."""
+        return [name for name, each in self.items() if each.networks()]
 
     def compared(self) -> list[str]:
         """List the experiments with deep or kernel CCA."""
-        return [name for name, each in self.items() if each.dcca or each.kcca]
+        return [name for name, each in self.items() if each.networks() or each.kcca]
+
+    def clocked(self) -> list[str]:
+        """List the experiments in which a method is timed."""
+        return [name for name, _ in self.items() if name in {*self.timed(), *self.compared()}]
 
     def raced(self) -> list[str]:
         """List the experiments in which deep CCA runs against timed RCCA."""

@@ -14,12 +14,10 @@ import scipy.linalg
 from rnca._core.files import replacing
 from rnca._core.rows import FloatArray
 from workflow.lib.workers import Run
-from workflow.stages.rcca.networks import Adam, Network
+from workflow.stages.rcca.networks import Adam, Network, minimised
 
 Matrix = npt.NDArray[np.float64]
 Pair = Sequence[FloatArray]
-
-_FORMAT = 1
 
 
 class Stopwatch:
@@ -38,7 +36,7 @@ class Stopwatch:
 
 
 class Epoch(NamedTuple):
-    """What is known after a pass over the training rows.
+    """What is known after an epoch.
 
     Attributes
     ----------
@@ -48,7 +46,7 @@ class Epoch(NamedTuple):
         Since the fit began, elapsed and of all cores; of a fit that was broken off, the time that
         led to what was kept.
     train_sum : float
-        Mean over mini-batches of the (regularised) sum of correlations.
+        The (regularised) sum of correlations on training rows: mean over mini-batches, or of all.
     tune_sum : float
         Sum of correlations on the tuning rows.
     """
@@ -97,7 +95,7 @@ def correlation_and_slopes(hx: FloatArray, hy: FloatArray, reg: float) -> tuple[
 
 
 class Training:
-    """Stochastic ascent on the sum of correlations of two networks' outputs.
+    """Ascent on the sum of correlations of two networks' outputs, epoch by epoch.
 
     The two networks are independent but for the correlation of their outputs: each is a thread's
     work, so that the number of threads changes no bit.
@@ -107,14 +105,7 @@ class Training:
     networks : pair of Network
         Drawn. They hold the parameters of the last step, `best` those of the best epoch.
     reg : float
-    learning_rate : float
-        Of the first step; it falls to 0 by the last one, along half a cosine wave.
-    batch_size : int
-    epochs : int
-        How many there will be at most.
-    seed : int
-        Of the order of rows.
-    watch : Stopwatch, optional
+    watch : Stopwatch
         Running since the fit began.
 
     Attributes
@@ -124,24 +115,10 @@ class Training:
         Parameters after the epoch with the largest sum on tuning rows.
     """
 
-    def __init__(
-        self,
-        networks: Sequence[Network],
-        *,
-        reg: float,
-        learning_rate: float,
-        batch_size: int,
-        epochs: int,
-        seed: int,
-        watch: Stopwatch | None = None,
-    ) -> None:
-        self.networks = networks
-        self.reg, self.learning_rate = reg, learning_rate
-        self.batch_size, self.epochs, self.seed = batch_size, epochs, seed
-        self.optimisers = [Adam(network.parameters) for network in networks]
+    def __init__(self, networks: Sequence[Network], reg: float, watch: Stopwatch) -> None:
+        self.networks, self.reg, self.watch = networks, reg, watch
         self.best = [network.parameters.copy() for network in networks]
         self.history: list[Epoch] = []
-        self.watch = watch or Stopwatch()
 
     @property
     def epochs_since_best(self) -> int:
@@ -150,7 +127,7 @@ class Training:
         return len(sums) - 1 - int(np.argmax(sums)) if sums else 0
 
     def epoch(self, run: Run, views: Pair, tune_sum: Callable[[], float]) -> None:
-        """Pass once over the rows in a new order, and note the time and ``tune_sum()``.
+        """Train for one epoch, and note the time and ``tune_sum()``.
 
         Parameters
         ----------
@@ -160,24 +137,20 @@ class Training:
         tune_sum : callable
             Gives the sum of correlations on tuning rows, for the networks as they are.
         """
-        done = len(self.history)
-        n = len(views[0])
-        order = np.random.default_rng([self.seed, done]).permutation(n)
-        size = min(self.batch_size, n)
-        batches = n // size
-        sums = []
-        for number in range(batches):
-            rows = order[number * size : (number + 1) * size]
-            share = (done * batches + number) / (self.epochs * batches)
-            rate = self.learning_rate * (1 + np.cos(np.pi * share)) / 2
-            sums.append(self._step(run, [view[rows] for view in views], rate))
+        train_sum = self.train(run, views)
         tuned = tune_sum()
         if tuned > max((each.tune_sum for each in self.history), default=-np.inf):
             self.best = [network.parameters.copy() for network in self.networks]
-        self.history.append(Epoch(done + 1, *self.watch.read(), float(np.mean(sums)), tuned))
+        number = len(self.history) + 1
+        self.history.append(Epoch(number, *self.watch.read(), train_sum, tuned))
 
-    def _step(self, run: Run, batch: Pair, rate: float) -> float:
-        passes = zip(self.networks, batch, strict=True)
+    def train(self, run: Run, views: Pair) -> float:
+        """Train for one epoch; return the sum of correlations on training rows."""
+        raise NotImplementedError
+
+    def gradients(self, run: Run, rows: Pair) -> tuple[float, list[FloatArray]]:
+        """Compute the sum of correlations on some rows, and its gradients with the sign changed."""
+        passes = zip(self.networks, rows, strict=True)
         values = [
             future.result() for future in run([partial(each.forward, x) for each, x in passes])
         ]
@@ -185,76 +158,141 @@ class Training:
         if not all(np.isfinite(each).all() for each in outputs):
             raise FloatingPointError(
                 f"the networks' outputs left the range of numbers in epoch "
-                f"{len(self.history) + 1} with learning_rate={self.learning_rate}: lower it."
+                f"{len(self.history) + 1}: lower the learning rate."
             )
         total, slopes = correlation_and_slopes(outputs[0], outputs[1], self.reg)
-        steps = [
-            partial(self._descend, index, values[index], slopes[index], rate)
-            for index in range(len(values))
+        tasks = [
+            partial(network.backward, each, (-slope).astype(network.parameters.dtype))
+            for network, each, slope in zip(self.networks, values, slopes, strict=True)
         ]
-        for future in run(steps):
-            future.result()
-        return total
+        return total, [future.result() for future in run(tasks)]
 
-    def _descend(
-        self, index: int, values: Sequence[FloatArray], slopes: FloatArray, rate: float
-    ) -> None:
-        network = self.networks[index]
-        down = (-slopes).astype(network.parameters.dtype)
-        self.optimisers[index].step(network.backward(values, down), rate)
-
-    def save(self, path: str | os.PathLike[str], fingerprint: str) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that the next epoch depends on, as a whole or not at all."""
         with replacing(path) as partial_file, partial_file.open("wb") as stream:
-            known: dict[str, Any] = {
-                "format": _FORMAT,
-                "fingerprint": fingerprint,
-                "steps": self.optimisers[0].steps,
-                "history": np.array(self.history, dtype=np.float64),
-            }
-            np.savez(stream, **known, **self._arrays())
+            np.savez(stream, history=np.array(self.history), **self.arrays())
 
-    def load(self, path: str | os.PathLike[str], fingerprint: str) -> None:
+    def load(self, path: str | os.PathLike[str]) -> None:
         """Take up the training that `save` wrote.
 
         Raises
         ------
         ValueError
-            If the file is damaged, or of other settings, data or code.
+            If the file is damaged, or of other networks.
         """
         with Path(path).open("rb") as stream:
             try:
                 stored = dict(np.load(stream, allow_pickle=False))
-                found = (int(stored["format"]), str(stored["fingerprint"]))
-                arrays = {name: stored[name] for name in self._arrays()}
+                for name, array in self.arrays().items():
+                    array[:] = stored[name]
+                history = [Epoch(int(row[0]), *map(float, row[1:])) for row in stored["history"]]
             except MemoryError:
                 raise
             # zipfile and numpy raise almost anything on a broken file.
             except Exception as error:
                 raise ValueError(
-                    f"{path}: not a complete checkpoint ({error}). Delete it to train from the "
-                    "start."
+                    f"{path}: not a complete checkpoint of these networks ({error}). Delete it to "
+                    "train from the start."
                 ) from error
-        if found != (_FORMAT, fingerprint):
-            raise ValueError(
-                f"{path}: the checkpoint of a fit with other settings or data. Delete it, or name "
-                "another file."
-            )
-        for name, array in self._arrays().items():
-            array[:] = arrays[name]
-        for optimiser in self.optimisers:
-            optimiser.steps = int(stored["steps"])
-        self.history = [Epoch(int(row[0]), *map(float, row[1:])) for row in stored["history"]]
-        self.watch.add(self.history[-1].seconds, self.history[-1].cpu_seconds)
+        self.history = history
+        self.watch.add(history[-1].seconds, history[-1].cpu_seconds)
 
-    def _arrays(self) -> dict[str, Any]:
+    def arrays(self) -> dict[str, Any]:
+        """Return the arrays that the next epoch depends on, by name."""
+        each = zip("xy", self.networks, self.best, strict=True)
         return {
             f"{what}_{view}": array
-            for view, optimiser, best in zip("xy", self.optimisers, self.best, strict=True)
-            for what, array in (
-                ("parameters", optimiser.parameters),
-                ("mean", optimiser.mean),
-                ("square", optimiser.square),
-                ("best", best),
-            )
+            for view, network, best in each
+            for what, array in (("parameters", network.parameters), ("best", best))
         }
+
+
+class MiniBatches(Training):
+    """Adam on mini-batches; an epoch is a pass over the rows in a new order.
+
+    Parameters
+    ----------
+    learning_rate : float
+        Of the first step; it falls to 0 by the last one, along half a cosine wave.
+    batch_size : int
+    epochs : int
+        How many there will be at most.
+    seed : int
+        Of the order of rows.
+    """
+
+    def __init__(
+        self,
+        *common: Any,
+        learning_rate: float,
+        batch_size: int,
+        epochs: int,
+        seed: int,
+    ) -> None:
+        super().__init__(*common)
+        self.learning_rate, self.batch_size = learning_rate, batch_size
+        self.epochs, self.seed = epochs, seed
+        self.optimisers = [Adam(network.parameters) for network in self.networks]
+
+    def train(self, run: Run, views: Pair) -> float:
+        """Train for one epoch; return the mean over mini-batches of their sum of correlations."""
+        sums, done, n = [], len(self.history), len(views[0])
+        order = np.random.default_rng([self.seed, done]).permutation(n)
+        size = min(self.batch_size, n)
+        batches = n // size
+        for number in range(batches):
+            rows = order[number * size : (number + 1) * size]
+            steps = done * batches + number
+            rate = self.learning_rate * (1 + np.cos(np.pi * steps / (self.epochs * batches))) / 2
+            total, gradients = self.gradients(run, [view[rows] for view in views])
+            for optimiser, gradient in zip(self.optimisers, gradients, strict=True):
+                optimiser.step(gradient, rate, steps + 1)
+            sums.append(total)
+        return float(np.mean(sums))
+
+    def arrays(self) -> dict[str, Any]:
+        """Return the arrays that the next epoch depends on, by name."""
+        return super().arrays() | {
+            f"{what}_{view}": getattr(optimiser, what)
+            for view, optimiser in zip("xy", self.optimisers, strict=True)
+            for what in ("mean", "square")
+        }
+
+
+class FullBatch(Training):
+    """L-BFGS on all rows at once; an epoch is so many steps.
+
+    L-BFGS begins each epoch without memory of the one before: a checkpoint then holds all that the
+    rest depends on.
+
+    Parameters
+    ----------
+    decay : float
+        Weight of the squared parameters, which is subtracted from the sum of correlations.
+    steps : int
+        Of an epoch.
+    """
+
+    def __init__(self, *common: Any, decay: float, steps: int) -> None:
+        super().__init__(*common)
+        self.decay, self.steps = decay, steps
+
+    def train(self, run: Run, views: Pair) -> float:
+        """Train for one epoch; return the sum of correlations at the last gradient."""
+        cut = self.networks[0].parameters.size
+        total = np.nan
+
+        def put(point: FloatArray) -> None:
+            for network, part in zip(self.networks, (point[:cut], point[cut:]), strict=True):
+                network.parameters[:] = part
+
+        def loss(point: FloatArray) -> tuple[float, FloatArray]:
+            nonlocal total
+            put(point)
+            total, gradients = self.gradients(run, views)
+            slope = np.concatenate(gradients).astype(np.float64) + 2 * self.decay * point
+            return self.decay * float(point @ point) - total, slope
+
+        start = np.concatenate([network.parameters for network in self.networks])
+        put(minimised(loss, start, self.steps))
+        return total

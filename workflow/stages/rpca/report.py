@@ -3,7 +3,7 @@
 from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
-from workflow.lib.provenance import write_csv
+from workflow.lib.provenance import write_csv, write_text
 from workflow.stages.rpca.figures import agreement_figure, scatter_figure, times_figure
 from workflow.stages.rpca.tables import (
     ERRORS_COLUMNS,
@@ -14,7 +14,7 @@ from workflow.stages.rpca.tables import (
     exponents,
     merits_summary,
     rates,
-    write_markdown,
+    table,
 )
 
 if __name__ == "__main__":
@@ -24,7 +24,7 @@ if __name__ == "__main__":
         merits, _ = read_outcomes(given.merits, MERITS_COLUMNS)
         scores, _ = read_outcomes(given.scores, SCORES_COLUMNS)
         times, _ = read_outcomes(given.get("times", []), TIMES_COLUMNS)
-        write_markdown(out["rpca.md"], errors, merits, times, not_run, titles)
+        write_text(out["rpca.md"], table(errors, merits, times, not_run, titles))
         write_csv(out["rpca.csv"], errors_summary(errors))
         write_csv(out["rpca_merits.csv"], merits_summary(merits))
         write_csv(out["rpca_rates.csv"], rates(errors))

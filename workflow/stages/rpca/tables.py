@@ -1,15 +1,13 @@
 """The tables of the rpca stage: agreement with exact kernel methods, and cost against n."""
 
 from collections.abc import Mapping
-from os import PathLike
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from rnca._core.files import replacing
 from workflow.lib.exponents import fitted_exponent
-from workflow.lib.tables import markdown_table
+from workflow.lib.tables import by_experiment, markdown_table
 
 METHODS = ("linear", "exact", "leading", "fourier", "nystroem")
 NAMES = {
@@ -140,21 +138,19 @@ def exponents(times: pd.DataFrame) -> pd.DataFrame:
     return laws.astype(dict.fromkeys(["m", "threads", "claimed"], "Int64"))
 
 
-def write_markdown(
-    path: str | PathLike[str],
+def table(
     errors: pd.DataFrame,
     merits: pd.DataFrame,
     times: pd.DataFrame,
     not_run: Mapping[str, str],
     titles: Mapping[str, str],
-) -> None:
-    """Write the table of the stage: a block per experiment and analysis, and one of times.
+) -> str:
+    """Lay out the table of the stage: a block per experiment and analysis, and one of times.
 
     Of the randomized methods the largest m is shown; the figures and CSVs hold the others.
 
     Parameters
     ----------
-    path : path
     errors, merits, times : DataFrame
         Rows of the stage.
     not_run : mapping of experiment to reason
@@ -162,19 +158,17 @@ def write_markdown(
         Of all experiments, in the order in which they are shown.
     """
     summary, merit, rate = errors_summary(errors), merits_summary(merits), rates(errors)
-    blocks = []
-    for name, title in titles.items():
-        if name in not_run:
-            blocks.append(f"**{title}**: not run, {not_run[name]}\n")
+
+    def blocks(name: str, title: str) -> str:
+        found = []
         for analysis in NAMES:
             of = [each[_is(each, name, analysis)] for each in (summary, merit, rate)]
             if len(of[0]):
-                blocks.append(_agreement_block(title, analysis, *of))
+                found.append(_agreement_block(title, analysis, *of))
         own = times[times["experiment"] == name]
-        if len(own):
-            blocks.append(_times_block(title, own))
-    with replacing(path) as partial:
-        partial.write_text("\n".join(blocks), encoding="utf-8")
+        return "\n".join([*found, *([_times_block(title, own)] if len(own) else [])])
+
+    return by_experiment(titles, not_run, blocks)
 
 
 def _is(frame: pd.DataFrame, experiment: str, analysis: str) -> Any:

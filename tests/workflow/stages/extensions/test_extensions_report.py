@@ -5,7 +5,7 @@ import io
 import pandas as pd
 import pytest
 
-from workflow.lib.figures import save
+from projects import svg_of
 from workflow.stages.extensions.report import on_clustering, on_dependence, on_discriminants
 from workflow.stages.extensions.tables import CLUSTERING_COLUMNS, ERROR_COLUMNS, POINT_COLUMNS
 
@@ -57,12 +57,6 @@ def clusters(*names):
 def clustering_report(scores=None, points=None, not_run=()):
     given = clusters("rings", "subset") if scores is None else scores
     return on_clustering(given, frame(POINTS) if points is None else points, dict(not_run), TITLES)
-
-
-def svg(figure, directory):
-    outputs = {f"figure.{kind}": str(directory / f"figure.{kind}") for kind in ("svg", "png")}
-    save(figure, outputs, "figure")
-    return (directory / "figure.svg").read_bytes()
 
 
 def test_clusters_are_laid_out_by_set_and_method():
@@ -122,20 +116,20 @@ def test_clusters_that_were_not_run_say_why(tmp_path):
     assert set(report.summary["data"]) == {"rings"}
     alone = clustering_report(NO_CLUSTERS, NO_POINTS, not_run={"clustering": "no source"})
     assert alone.table == "**digits**: not run, no source\n"
-    assert svg(alone.figure, tmp_path)
+    assert svg_of(alone.figure, tmp_path)
 
 
 def test_classes_that_were_not_run_say_why(tmp_path):
     reasons = {"discriminants": "no source"}
     report = on_discriminants(pd.DataFrame(columns=ERROR_COLUMNS), reasons, "digits")
     assert report.table == "**digits**: not run, no source\n"
-    assert b"digits: not run" in svg(report.figure, tmp_path)
+    assert b"digits: not run" in svg_of(report.figure, tmp_path)
 
 
 def test_parts_that_are_left_out_are_missing_from_the_clusters(tmp_path):
     report = clustering_report(clusters("subset"), NO_POINTS)
     assert "rings" not in report.table
-    assert svg(report.figure, tmp_path)
+    assert svg_of(report.figure, tmp_path)
     assert "digits" not in clustering_report(clusters("rings")).table
 
 
@@ -149,7 +143,7 @@ def test_parts_that_are_left_out_are_missing_from_the_clusters(tmp_path):
     ids=["clustering", "discriminants", "dependence"],
 )
 def test_figures_are_the_same_every_time(make, tmp_path):
-    assert svg(make().figure, tmp_path) == svg(make().figure, tmp_path)
+    assert svg_of(make().figure, tmp_path) == svg_of(make().figure, tmp_path)
 
 
 def test_summaries_keep_full_precision():

@@ -5,18 +5,18 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from workflow.lib.figures import save
+from projects import svg_of
 from workflow.lib.published import beside_published
 from workflow.stages.maps.figures import score_figure, size_figure, speed_figure
 from workflow.stages.maps.fit import SCORE_COLUMNS
 from workflow.stages.maps.sizes import model_sizes
 from workflow.stages.maps.tables import (
     score_summary,
+    score_table,
+    size_table,
     speed_summary,
+    speed_table,
     with_measured,
-    write_score_table,
-    write_size_table,
-    write_speed_table,
 )
 from workflow.stages.maps.times import TIME_COLUMNS
 from workflow.stages.rcca.baselines_tables import DEEP_COLUMNS, KERNEL_COLUMNS, baselines_summary
@@ -24,10 +24,6 @@ from workflow.stages.rcca.baselines_tables import DEEP_COLUMNS, KERNEL_COLUMNS, 
 PAPER = Path(__file__).parents[4] / "resources" / "paper"
 PUBLISHED = pd.read_csv(PAPER / "table1_rcca.csv")
 TITLES = {"mnist": "MNIST"}
-
-
-def files(directory):
-    return {f"figure.{kind}": str(directory / f"figure.{kind}") for kind in ("svg", "png")}
 
 
 @pytest.fixture
@@ -115,10 +111,10 @@ def test_paper_stands_beside_its_own_protocol_and_maps_only(scores):
     assert added.loc["fastfood", "paper"].isna().all()
 
 
-def test_score_table(tmp_path, scores):
+def test_score_table(scores):
     titles = {"mnist": "MNIST", "gone": "another"}
-    write_score_table(tmp_path / "t.md", score_summary(scores), {"gone": "no source"}, titles)
-    assert (tmp_path / "t.md").read_text(encoding="utf-8").splitlines() == [
+    table = score_table(score_summary(scores), {"gone": "no source"}, titles)
+    assert table.splitlines() == [
         "**MNIST**: relative error of the kernel matrix of 100 rows",
         "",
         "| map | m = 1000 | m = 2000 |",
@@ -146,11 +142,10 @@ def test_speeds_are_the_fastest_repeat_s(times):
     assert speeds["draw_seconds"].to_dict() == {"fourier": 3.0, "fastfood": 4.0}
 
 
-def test_speed_table(tmp_path, times):
+def test_speed_table(times):
     titles = TITLES | {"gone": "another"}
-    write_speed_table(tmp_path / "t.md", speed_summary(times), {"gone": "no source"}, titles)
-    lines = (tmp_path / "t.md").read_text(encoding="utf-8").splitlines()
-    assert lines[-4:] == [
+    table = speed_table(speed_summary(times), {"gone": "no source"}, titles)
+    assert table.splitlines()[-4:] == [
         "| Fourier | 10000, × 1.0, 3.00 s |",
         "| Fastfood | 2500, × 4.0, 4.00 s |",
         "",
@@ -158,9 +153,8 @@ def test_speed_table(tmp_path, times):
     ]
 
 
-def test_size_table(tmp_path, sizes):
-    write_size_table(tmp_path / "t.md", sizes)
-    lines = (tmp_path / "t.md").read_text(encoding="utf-8").splitlines()
+def test_size_table(sizes):
+    lines = size_table(sizes).splitlines()
     assert "| RCCA, seed alone | 102,788 (× 22.4) | 612,788 (× 3.77) |" in lines
     assert "| deep CCA, the paper's layers | 83,025,848 | 83,025,848 |" in lines
     assert (
@@ -173,15 +167,14 @@ def test_size_table(tmp_path, sizes):
     ) in lines
 
 
-def test_measured_models_stand_beside_the_paper_s_own_protocol_only(counted, baselines, tmp_path):
+def test_measured_models_stand_beside_the_paper_s_own_protocol_only(counted, baselines):
     assert len(with_measured(counted, baselines, PUBLISHED, [])) == len(counted)
     for change in ({"dataset": "digits"}, {"components": 10}):
         other = with_measured(counted, baselines.assign(**change), PUBLISHED, ["mnist"])
         assert len(other) == len(counted)
     nothing = [pd.DataFrame(columns=list(names)) for names in (DEEP_COLUMNS, KERNEL_COLUMNS)]
     other = with_measured(counted, baselines_summary(*nothing), PUBLISHED, ["mnist"])
-    write_size_table(tmp_path / "t.md", other)
-    assert "measured" not in (tmp_path / "t.md").read_text(encoding="utf-8")
+    assert "measured" not in size_table(other)
 
 
 def test_size_figure_draws_measured_models_as_lines(sizes):
@@ -200,9 +193,7 @@ def test_figures_can_be_written(tmp_path, scores, times, sizes):
         size_figure(sizes),
     ]
     for figure in figures:
-        save(figure, files(tmp_path), "figure")
-        assert (tmp_path / "figure.svg").stat().st_size > 0
-        (tmp_path / "figure.svg").unlink()
+        assert svg_of(figure, tmp_path)
     labels = figures[0].axes[1].get_legend_handles_labels()[1]
     assert {"Fourier", "Nyström", "Fourier (paper)", "Nyström (paper)"} == set(labels)
     (line,) = figures[1].axes[1].get_legend_handles_labels()[0]
@@ -212,9 +203,8 @@ def test_figures_can_be_written(tmp_path, scores, times, sizes):
 def test_figures_of_nothing_that_was_run_are_blank(tmp_path):
     scores = pd.DataFrame(columns=["experiment", "dataset", *SCORE_COLUMNS])
     summary = beside_published(score_summary(scores), PUBLISHED, [])
-    save(score_figure(summary, TITLES), files(tmp_path), "figure")
     speeds = speed_summary(pd.DataFrame(columns=["experiment", *TIME_COLUMNS]))
-    save(speed_figure(speeds, TITLES), files(tmp_path), "figure")
-    for write, rows in ((write_score_table, summary), (write_speed_table, speeds)):
-        write(tmp_path / "t.md", rows, {"mnist": "no source"}, TITLES)
-        assert (tmp_path / "t.md").read_text(encoding="utf-8") == "**MNIST**: not run, no source\n"
+    for figure in (score_figure(summary, TITLES), speed_figure(speeds, TITLES)):
+        assert svg_of(figure, tmp_path)
+    for table, rows in ((score_table, summary), (speed_table, speeds)):
+        assert table(rows, {"mnist": "no source"}, TITLES) == "**MNIST**: not run, no source\n"

@@ -9,7 +9,7 @@ from workflow.data.catalogue import prepare
 from workflow.data.prepared import load_prepared
 from workflow.lib.partial import PartialRows, state_file
 from workflow.stages.rcca import kernel
-from workflow.stages.rcca.deep import CURVE_COLUMNS, DCCA_COLUMNS, Deep, fit_dcca
+from workflow.stages.rcca.deep import NETWORKS, Deep, fit_deep
 from workflow.stages.rcca.fit import Experiment
 from workflow.stages.rcca.kernel import KCCA_COLUMNS, fit_kcca
 from workflow.stages.rcca.trial import Trial
@@ -23,8 +23,11 @@ COMMON = {
     "repeat": 0,
     "seed": 3,
 }
-NETWORK = {"hidden": [20, 20], "batch_size": 200, "epochs": 3, "learning_rate": 1e-2}
-DEEP = Deep(**COMMON, baseline=NETWORK)
+NETWORK = {"hidden": [20, 20], "regs": [1e-4, 1e-1], "patience": 5, "epochs": 3}
+ADAM = {"learning_rates": [1e-2, 1e-4], "batch_size": 200}
+LBFGS = {"decays": [1e-3], "noise": 0.5, "pretraining_decay": 1e-3, "steps": 3}
+DEEP = Deep(**COMMON, network="dcca", baseline=NETWORK | ADAM)
+DEEP_2013 = Deep(**COMMON, network="dcca2013", baseline=NETWORK | LBFGS)
 KERNEL = Trial(
     **COMMON, baseline={"sizes": [100, 200, 400], "regs": [1e-3, 1e-2], "chosen_up_to": 200}
 )
@@ -50,25 +53,42 @@ def test_split_without_tuning_rows_sets_training_rows_aside(digits):
     assert DEEP.rows_with_tuning(digits).sizes == (1200, 200, 397)
 
 
-def test_deep_rows_say_what_was_fitted_and_how_long_it_took(digits, tmp_path):
-    sums, curve = fit_dcca(DEEP, digits, tmp_path / "state.npz")
-    assert list(sums) == DCCA_COLUMNS
-    assert list(curve) == CURVE_COLUMNS
+@pytest.mark.parametrize("deep", [DEEP, DEEP_2013], ids=NETWORKS)
+def test_deep_rows_say_what_was_fitted_and_how_long_it_took(digits, tmp_path, deep):
+    sums, curve, search = fit_deep(deep, digits, lambda number: tmp_path / f"{number}.npz")
     (row,) = sums.to_dict("records")
-    assert row["architecture"] == "32-20-20-4; 32-20-20-4; relu"
+    units = {"dcca": "relu", "dcca2013": "cube root"}[deep.network]
+    assert row["method"] == deep.network
+    assert row["architecture"] == f"32-20-20-4; 32-20-20-4; {units}"
     assert row["parameters"] == 2 * (33 * 20 + 21 * 20 + 21 * 4)
+    assert (row["n_train"], row["n_tune"], row["n_test"]) == (1200, 200, 397)
     assert curve["epoch"].tolist() == [1, 2, 3]
     assert curve["minutes"].is_monotonic_increasing
     assert row["minutes"] > curve["minutes"].iloc[-1] > 0
     assert row["tune_sum"] == pytest.approx(curve["tune_sum"].max(), abs=1e-9)
     assert 0 < row["test_sum_signed"] <= row["test_sum"] < 4
+    # Every candidate was judged on tuning rows, and none but the best of them on test rows.
+    assert len(search) == len(deep.candidates()) == search["tune_sum"].nunique()
+    assert search["n_tune"].eq(200).all()
+    assert not any("test" in column for column in search)
+    best = search.loc[search["tune_sum"].idxmax()]
+    assert search["is_chosen"].sum() == best["is_chosen"] == 1
+    assert (row["reg"], row["tune_sum"]) == (best["reg"], best["tune_sum"])
 
 
-def test_deep_training_goes_on_from_its_checkpoint(digits, tmp_path):
-    first, _ = fit_dcca(DEEP, digits, tmp_path / "state.npz")
-    again, curve = fit_dcca(DEEP, digits, tmp_path / "state.npz")
-    assert again["test_sum"].tolist() == first["test_sum"].tolist()
-    assert again["minutes"].iloc[0] > curve["minutes"].iloc[-1]
+def test_candidates_are_all_combinations_and_start_from_the_same_weights():
+    found = [(each["reg"], each["learning_rate"]) for each in DEEP.candidates()]
+    assert found == [(1e-4, 1e-2), (1e-4, 1e-4), (1e-1, 1e-2), (1e-1, 1e-4)]
+    assert len({DEEP.estimator(each).seed for each in DEEP.candidates()}) == 1
+
+
+def test_deep_training_goes_on_from_its_checkpoints(digits, tmp_path):
+    first, again = (
+        fit_deep(DEEP, digits, lambda number: tmp_path / f"{number}.npz") for _ in range(2)
+    )
+    assert again.sums["test_sum"].tolist() == first.sums["test_sum"].tolist()
+    assert again.sums["minutes"].iloc[0] > again.curve["minutes"].iloc[-1]
+    assert again.curve["minutes"].tolist() == first.curve["minutes"].tolist()
 
 
 def test_kernel_rows_choose_reg_on_tuning_rows_and_keep_it_beyond(digits, tmp_path):

@@ -83,7 +83,7 @@ def test_forecast_counts_every_job():
 def test_unknown_rows_get_generous_time():
     own = checked(dataset="xrmb", split={"scheme": "given"})["one"]
     unknown = own.model_copy(update={"dataset": "mine"})
-    assert unknown.job_minutes(2) == unknown.deep_minutes(1) == MINUTES_IF_UNKNOWN
+    assert unknown.job_minutes(2) == unknown.deep_minutes("dcca", 1) == MINUTES_IF_UNKNOWN
 
 
 def test_costs_of_the_baselines_follow_their_sizes():
@@ -93,7 +93,13 @@ def test_costs_of_the_baselines_follow_their_sizes():
     small = checked(kcca={"sizes": [1000, 2000]})["one"]
     assert small.kernel_minutes(1) <= MINUTES_BESIDE + 1 < own.kernel_minutes(1)
     assert own.kernel_minutes(1) > own.kernel_minutes(2)
-    assert own.deep_minutes(1) < 60
+    assert own.deep_minutes("dcca", 1) < 60
+    searched = checked(dcca={"hidden": [800, 800], "regs": [1e-4, 1e-3, 1e-2, 1e-1]})["one"]
+    assert searched.deep_minutes("dcca", 1) > own.deep_minutes("dcca", 1)
+    longer = checked(dcca2013={"epochs": 50})["one"]
+    assert longer.deep_minutes("dcca2013", 1) > checked(dcca2013={})["one"].deep_minutes(
+        "dcca2013", 1
+    )
 
 
 def test_fits_of_seconds_are_timed_three_times_others_once():
@@ -115,6 +121,12 @@ def test_baselines_have_the_rows_of_their_experiment_and_its_name():
     assert job["split"] == ONE["split"]
     assert job["baseline"]["batch_size"] == 500
     assert "repeats" not in job["baseline"]
+
+
+def test_deep_cca_has_the_repeats_of_its_experiment_unless_it_asks_for_fewer():
+    own = checked(repeats=3, dcca={}, dcca2013={"repeats": 2})["one"]
+    assert own.deep_fits() == ["dcca-0", "dcca-1", "dcca-2", "dcca2013-0", "dcca2013-1"]
+    assert checked(repeats=1, dcca2013={"repeats": 2})["one"].deep_fits() == ["dcca2013-0"]
 
 
 def test_race_needs_timed_rcca_beside_deep_cca():
@@ -152,13 +164,17 @@ def test_run_leaves_sums_curves_race_and_no_state(finished):
     deep = pd.read_csv(results / "rcca/dcca.csv")
     curve = pd.read_csv(results / "rcca/curve.csv")
     kernel = pd.read_csv(results / "rcca/kcca.csv")
-    assert deep["n_train"].tolist() == [1400]
-    assert len(curve) == deep["epochs"].iloc[0] == 2
+    assert deep["method"].tolist() == ["dcca", "dcca2013"]
+    assert deep["n_train"].tolist() == [1400, 1400]
+    assert len(curve) == deep["epochs"].sum() == 4
+    assert pd.read_csv(results / "rcca/search.csv")["is_chosen"].sum() == 2
     assert kernel["n"].tolist() == [100, 200]
     race = pd.read_csv(results / "tables/baselines_race.csv")
     assert set(race["feature_map"]) == {"linear", "fourier"}
     assert not list((results / "state").rglob("*.*"))
-    assert "deep CCA (32-10-10-3" in (results / "tables/baselines.md").read_text("utf-8")
+    table = (results / "tables/baselines.md").read_text("utf-8")
+    assert "deep CCA (32-10-10-3" in table
+    assert "2013: one of 2 candidates, chosen in each repeat on its 97 tuning rows" in table
 
 
 def test_killed_training_goes_on_where_it_was(project):
@@ -167,14 +183,14 @@ def test_killed_training_goes_on_where_it_was(project):
     with project.edited("config/test.yaml", "epochs: 2 }", "epochs: 300, patience: 300 }"):
         launcher = project.start(*arguments)
         state = project.file("results/test/state/rcca")
-        while not list(state.glob("digits-dcca-0-*.npz")):
+        while not list(state.glob("digits-dcca-0-0-*.npz")):
             assert launcher.poll() is None
             time.sleep(0.02)
         for process in [*psutil.Process(launcher.pid).children(recursive=True), launcher]:
             process.kill()
         launcher.communicate()
         assert not project.file(target).exists()
-        (kept,) = state.glob("digits-dcca-0-*.npz")
+        (kept,) = state.glob("digits-dcca-0-0-*.npz")
         with np.load(kept) as stored:
             history = stored["history"]
         assert 0 < len(history) < 300

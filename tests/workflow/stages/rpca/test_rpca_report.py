@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workflow.lib.figures import save
+from projects import svg_of
 from workflow.stages.rpca.figures import agreement_figure, scatter_figure, times_figure
 from workflow.stages.rpca.tables import (
     ERRORS_COLUMNS,
@@ -17,16 +17,12 @@ from workflow.stages.rpca.tables import (
     exponents,
     merits_summary,
     rates,
-    write_markdown,
+    table,
 )
 
 TITLES = {"rings": "Rings", "mnist": "MNIST"}
 RATE = {"fourier": -0.5, "nystroem": -2.0}
 LAWS = {"exact": (1e-9, 3), "leading": (1e-7, 2), "linear": (1e-6, 1), "fourier": (1e-5, 1)}
-
-
-def files(directory, name):
-    return {f"{name}.{kind}": str(directory / f"{name}.{kind}") for kind in ("svg", "png")}
 
 
 @pytest.fixture
@@ -139,10 +135,8 @@ def test_one_size_alone_has_no_exponent(times):
     assert exponents(times[times["n"] == 4000]).empty
 
 
-def test_table_shows_errors_merits_and_times(tmp_path, errors, merits, times):
-    path = tmp_path / "rpca.md"
-    write_markdown(path, errors, merits, times, {"mnist": "no source"}, TITLES)
-    text = path.read_text("utf-8")
+def test_table_shows_errors_merits_and_times(errors, merits, times):
+    text = table(errors, merits, times, {"mnist": "no source"}, TITLES)
     for line in (
         "**Rings, kernel PCA**: n = 500 rows, 4 components, draws of the features: 2",
         "| exact kernel PCA | 500 | – | – | – | – | – | 0.700 | 0.900 |",
@@ -187,23 +181,20 @@ def test_times_are_labelled_with_their_exponents(times):
 
 
 def test_figures_are_the_same_every_time(tmp_path, errors, merits, scores, times):
-    for name, draw in {
-        "agreement": lambda: agreement_figure(errors, merits, "pca", TITLES),
-        "scatter": lambda: scatter_figure(scores, TITLES),
-        "times": lambda: times_figure(times, TITLES),
-    }.items():
-        paths = [tmp_path / f"{name}{copy}.svg" for copy in "ab"]
-        for path in paths:
-            save(draw(), files(tmp_path, path.stem), path.stem)
-        assert paths[0].read_bytes() == paths[1].read_bytes()
+    for draw in (
+        lambda: agreement_figure(errors, merits, "pca", TITLES),
+        lambda: scatter_figure(scores, TITLES),
+        lambda: times_figure(times, TITLES),
+    ):
+        assert svg_of(draw(), tmp_path) == svg_of(draw(), tmp_path)
 
 
 def test_nothing_run_leaves_blank_figures_and_the_reasons(tmp_path):
     errors, reasons = pd.DataFrame(columns=ERRORS_COLUMNS), {"mnist": "no source"}
     merits = pd.DataFrame(columns=MERITS_COLUMNS)
     times = pd.DataFrame(columns=TIMES_COLUMNS)
-    write_markdown(tmp_path / "rpca.md", errors, merits, times, reasons, {"mnist": "MNIST"})
-    assert (tmp_path / "rpca.md").read_text("utf-8") == "**MNIST**: not run, no source\n"
+    text = table(errors, merits, times, reasons, {"mnist": "MNIST"})
+    assert text == "**MNIST**: not run, no source\n"
     assert errors_summary(errors).empty
     assert merits_summary(merits).empty
     for figure in (
@@ -211,5 +202,5 @@ def test_nothing_run_leaves_blank_figures_and_the_reasons(tmp_path):
         scatter_figure(pd.DataFrame(columns=SCORES_COLUMNS), TITLES),
         times_figure(times, TITLES),
     ):
-        save(figure, files(tmp_path, "blank"), "blank")
+        assert svg_of(figure, tmp_path)
         assert not any(axes.axison for axes in figure.axes)
