@@ -82,7 +82,8 @@ instance, or a pair, default="fourier"
         Per view (``_x``, ``_y``) the ``smallest_pivot`` of the regularised covariance and its
         ``degrees_of_freedom`` tr C(C + reg·I)⁻¹. For both,
         ``predicted_error`` of the correlations: a pivot of p times the variance of its feature
-        leaves about 1e-16/p, and 6e-8/√(np) with float32 features; and ``noise_level``, the
+        leaves about 1e-16/p, and one of q times its mean square about u/√(nq), where u is 6e-8
+        for float32 features and 1e-16 for float64; and ``noise_level``, the
         largest training correlation that independent views with these degrees of freedom show.
         A fit warns if the error exceeds 1e-3, or the noise level 0.43.
     moments_ : Moments
@@ -451,9 +452,10 @@ def _conditioning(
         found[f"smallest_pivot_{view}"] = float(factor.pivots[:m].min())
         found[f"degrees_of_freedom_{view}"] = float(factor.degrees_of_freedom[m - 1])
         share = float((factor.pivots[:m] / factor.variances[:m]).min())
-        errors.append(1e-16 / share)
-        if fitted.feature_dtype == np.float32:
-            errors.append(6e-8 / np.sqrt(n * share))
+        # Covariances are rounded relative to variances, features to their own size.
+        rounding = np.finfo(fitted.feature_dtype).eps / 2
+        noise = rounding * np.sqrt((factor.squares[:m] / factor.pivots[:m]).max() / n)
+        errors += [1e-16 / share, float(noise)]
         shares.append(min(factor.degrees_of_freedom[m - 1] / (n - 1), 1.0))
     found["predicted_error"] = max(errors)
     found["noise_level"] = _noise_level(*shares)
