@@ -263,8 +263,6 @@ class Experiment(models.Experiment):
             yield f"cv.regs: reg = {self.reg} must be one of them, to compare with"
         if self.cv and not set(self.cv.features or []) <= set(self.features):
             yield f"cv.features: {self.cv.features} must be some of {self.features}"
-        if self.cv and self.split.scheme == "groups" and "groups" not in data.arrays:
-            yield f"cv: {self.dataset!r} has no groups to make folds of"
         if self.series and self.split.scheme not in PROTOCOLS:
             yield f"series: the split must be one of {', '.join(PROTOCOLS)}"
         has_tuning_rows = self.split.scheme == "given" or (self.split.tune or 0) >= 2
@@ -282,7 +280,8 @@ class Experiment(models.Experiment):
 
     def cv_mem_mb(self) -> int:
         """Return the memory of choosing reg: a fit, and the moments of each fold."""
-        assert self.cv is not None
+        if self.cv is None:
+            return 0
         m = max(self.cv.features or self.features)
         return fit_mem_mb(m) + ceil((self.cv.folds + 1) * 24e-6 * m**2)
 
@@ -398,6 +397,10 @@ class Rcca(Experiments[Experiment]):
     def having(self, key: str) -> list[str]:
         """List the experiments that set a key which is empty by default."""
         return [name for name, each in self.items() if getattr(each, key)]
+
+    def largest_mem_mb(self) -> int:
+        """Return the memory of the largest fit or choice of reg."""
+        return max((max(each.mem_mb(), each.cv_mem_mb()) for _, each in self.items()), default=0)
 
     def timed(self) -> list[str]:
         """List the experiments with timed fits."""

@@ -4,14 +4,12 @@ from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from scipy import stats
 
 from workflow.lib.provenance import write_text
 from workflow.lib.published import beside_published
 from workflow.lib.tables import MAP_NAMES, number, plus_minus
-from workflow.stages.rcca.series import CONFIDENCE, PROTOCOL_NAMES, Series, labelled_units
+from workflow.stages.rcca.series import PROTOCOL_NAMES, Series, labelled_units
 from workflow.stages.rcca.table1 import Block, block, rcca_summary
 
 KINDS = ("duplicate in x", "duplicate in y", "duplicate in both", "shared frame")
@@ -76,9 +74,8 @@ def chosen(pairs: pd.DataFrame, series: Series) -> pd.DataFrame:
     -------
     DataFrame
         One row per experiment or series, protocol, map and m: the least and the largest reg
-        chosen, mean and standard deviation of the test sums and of the gain in pairs, with its
-        confidence interval by Student's t (``gain_low``, ``gain_high``; of no width where there
-        is one pair).
+        chosen, mean and standard deviation of the test sums and of the gain, over ``repeats``
+        pairs; ``on_edge`` if a choice has a note.
     """
     sums = ["test_sum", "fixed_sum", "gain"]
     units = labelled_units(pairs.assign(reg_min=pairs["reg"], reg_max=pairs["reg"]), series, sums)
@@ -87,17 +84,14 @@ def chosen(pairs: pd.DataFrame, series: Series) -> pd.DataFrame:
         reg_min=("reg_min", "min"),
         reg_max=("reg_max", "max"),
         note=("note", "max"),
-        pairs=("gain", "size"),
+        repeats=("gain", "size"),
         **{
             f"{new}_{kind}": (old, how)
             for new, old in (("chosen", "test_sum"), ("fixed", "fixed_sum"), ("gain", "gain"))
             for kind, how in (("mean", "mean"), ("sd", "std"))
         },
     ).reset_index()
-    freedom = (found["pairs"] - 1).where(found["pairs"] > 1)
-    half = stats.t.ppf((1 + CONFIDENCE) / 2, freedom) * found["gain_sd"] / np.sqrt(found["pairs"])
-    half = pd.Series(half).fillna(0.0)
-    return found.assign(gain_low=found["gain_mean"] - half, gain_high=found["gain_mean"] + half)
+    return found.assign(on_edge=found["note"] != "")
 
 
 def chosen_blocks(choice: pd.DataFrame, titles: Mapping[str, str]) -> list[Block]:
