@@ -316,7 +316,7 @@ rule rcca_report:
                 *(["rcca_regs.csv"] if rcca.with_other_regs() else []),
                 *(["rcca_series.csv", "rcca_speakers.csv"] if rcca.series() else []),
                 *(["rcca_variants.csv"] if rcca.variants() else []),
-                *(["baselines.csv", "baselines_growth.csv"] if rcca.compared() else []),
+                *(["baselines.csv"] if rcca.compared() else []),
                 *(["baselines_race.csv"] if rcca.raced() else []),
             ],
         ),
