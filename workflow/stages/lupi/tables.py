@@ -64,13 +64,6 @@ _CONTROLS = {
     "rcca-crossfit": "",
     "rcca-animal": "",
 }
-_NOTE = (
-    "Rows of the paper are the methods of its Section 5.3; the others are ours. RCCA keeps the "
-    "directions that are defined, at most three per attribute; the paper takes five, and the row "
-    "of five directions adds random ones. The paper does not state m and reg: they are chosen on "
-    "training rows. †: the SVM's cost was chosen at an end of its grid in at least half of the "
-    "partitions."
-)
 
 
 class Side(NamedTuple):
@@ -310,8 +303,6 @@ def _table_lines(
         "test rows",
         "",
         *markdown_table([*header, *(["published"] if paper else [])], cells),
-        "",
-        _NOTE,
         "",
         "Paired difference from the regular features with the same preprocessing, in points, with "
         "its 95 % interval and the p-value of Wilcoxon's test:",
