@@ -57,7 +57,7 @@ class CosineFeatures(FeatureMap, ABC):
 class _MatrixFeatures(CosineFeatures):
     """Base of the maps that keep W as a matrix."""
 
-    _fitted_arrays = ("weights_", "phases_")
+    _fitted_arrays: tuple[str, ...] = ("weights_", "phases_")
 
     def _draw_projections(
         self, m: int, d: int, of_weights: np.random.Generator, of_phases: np.random.Generator
