@@ -171,7 +171,7 @@ def describe_dataset(name: str, settings: RunSettings) -> str:
         found, room = "your own", "as large as your files"
     else:
         entry = CATALOGUE[name]
-        found = availability(entry, default_cache(), settings.checksums)
+        found = availability(entry, default_cache())
         room = f"{entry.prepared_mb} MB prepared"
         if entry.source is not None:
             size = entry.source.size

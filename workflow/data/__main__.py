@@ -56,18 +56,13 @@ def _fetch(options: argparse.Namespace) -> None:
     if entry.source is None:
         print(f"{entry.name} is embedded: nothing to fetch")
         return
-    files = fetch_source(entry.source, options.cache, checksums=dict(options.checksum))
+    files = fetch_source(entry.source, options.cache)
     for name, path in files.items():
         print(f"{name}: {path}")
 
 
 def _prepare(options: argparse.Namespace) -> None:
-    made = prepare(
-        options.name,
-        options.destination,
-        cache=options.cache,
-        checksums=dict(options.checksum),
-    )
+    made = prepare(options.name, options.destination, cache=options.cache)
     for name, array in made.arrays.items():
         print(f"{name}: {' × '.join(map(str, array.shape))} {array.dtype}")
 
@@ -115,34 +110,18 @@ def _kind(file: str) -> str:
     return _SUFFIXES[suffix]
 
 
-def _pair(text: str) -> tuple[str, str]:
-    name, found, digest = text.partition("=")
-    if not found:
-        raise argparse.ArgumentTypeError(f"{text!r} must be FILE=SHA256")
-    return name, digest
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m workflow.data", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="command")
     fetching = argparse.ArgumentParser(add_help=False)
     fetching.add_argument("--cache", type=Path, help="default: RNCA_CACHE, else data/cache")
-    checksums = argparse.ArgumentParser(add_help=False)
-    checksums.add_argument(
-        "--checksum",
-        type=_pair,
-        action="append",
-        default=[],
-        metavar="FILE=SHA256",
-        help="accept a file for which the source publishes no checksum",
-    )
 
     listing = commands.add_parser("list", parents=[fetching], help="what each dataset needs")
     listing.set_defaults(run=_list)
-    fetch = commands.add_parser("fetch", parents=[fetching, checksums], help="fill the cache")
+    fetch = commands.add_parser("fetch", parents=[fetching], help="fill the cache")
     fetch.add_argument("name")
     fetch.set_defaults(run=_fetch)
-    make = commands.add_parser("prepare", parents=[fetching, checksums], help="fetch and prepare")
+    make = commands.add_parser("prepare", parents=[fetching], help="fetch and prepare")
     make.add_argument("name")
     make.add_argument("destination", type=Path)
     make.set_defaults(run=_prepare)

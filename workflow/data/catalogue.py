@@ -9,7 +9,7 @@ from typing import Any
 from workflow.data import awa, cifar, embedded, microbeam, mnist, own, sources, speech
 from workflow.data.checksums import file_sha256
 from workflow.data.errors import DataError
-from workflow.data.fetch import fetch_source, in_mirror, is_cached, with_checksums
+from workflow.data.fetch import fetch_source, in_mirror, is_cached
 from workflow.data.prepared import Content, Prepared, load_prepared, write_prepared
 from workflow.data.sources import Source
 
@@ -183,21 +183,11 @@ def standing_in(datasets: Sequence[str]) -> list[str]:
     return embedded if set(datasets) == set(embedded) else []
 
 
-def availability(entry: Dataset, cache: Path, checksums: Mapping[str, str] | None = None) -> str:
-    """Say, without touching the network, where a dataset would come from.
-
-    Parameters
-    ----------
-    entry : Dataset
-    cache : Path
-    checksums : mapping of str to str, optional
-        sha256 of files for which the source publishes none, by file name.
-    """
+def availability(entry: Dataset, cache: Path) -> str:
+    """Say, without touching the network, where a dataset would come from."""
     if entry.source is None:
         return "embedded"
-    files = with_checksums(entry.source, checksums or {}).values()
-    if any(file.checksum is None for file in files):
-        return "needs a checksum from you"
+    files = entry.source.files.values()
     if all(is_cached(file, cache) for file in files):
         return "in the cache"
     if all(is_cached(file, cache) or in_mirror(file) for file in files):
@@ -211,7 +201,6 @@ def prepare(
     *,
     entry: Mapping[str, Any] | None = None,
     cache: str | os.PathLike[str] | None = None,
-    checksums: Mapping[str, str] | None = None,
 ) -> Prepared:
     """Fetch what is needed, parse it, and write it in prepared form.
 
@@ -225,8 +214,6 @@ def prepare(
         A dataset of your own; see `workflow.data.own`.
     cache : path, optional
         Where fetched files are kept; by default RNCA_CACHE, else ``data/cache``.
-    checksums : mapping of str to str, optional
-        sha256 of files for which the source publishes none, by file name.
 
     Returns
     -------
@@ -236,15 +223,13 @@ def prepare(
     if entry is not None:
         content, meta = own.read(name, entry), {"name": name, "kind": "own"}
     else:
-        content, meta = _from_catalogue(dataset(name), cache, checksums)
+        content, meta = _from_catalogue(dataset(name), cache)
     write_prepared(destination, content.arrays, {**content.meta, **meta})
     return load_prepared(destination)
 
 
 def _from_catalogue(
-    entry: Dataset,
-    cache: str | os.PathLike[str] | None,
-    checksums: Mapping[str, str] | None,
+    entry: Dataset, cache: str | os.PathLike[str] | None
 ) -> tuple[Content, dict[str, Any]]:
     meta: dict[str, Any] = {
         "name": entry.name,
@@ -254,7 +239,7 @@ def _from_catalogue(
     }
     if entry.source is None:
         return entry.build({}), meta
-    files = fetch_source(entry.source, cache, checksums=checksums)
+    files = fetch_source(entry.source, cache)
     meta |= {
         "licence": entry.source.licence,
         "citation": entry.source.citation,
@@ -269,9 +254,4 @@ if __name__ == "__main__":
     from workflow.lib.job import job
 
     with job(snakemake) as asked:
-        prepare(
-            snakemake.wildcards.dataset,
-            snakemake.output[0],
-            entry=asked.entry,
-            checksums=asked.checksums,
-        )
+        prepare(snakemake.wildcards.dataset, snakemake.output[0], entry=asked.entry)

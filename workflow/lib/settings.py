@@ -37,7 +37,6 @@ RunName = Annotated[
 # From the top of the file; numbers are positions in a list.
 KeyPath = tuple[int | str, ...]
 FileName = Annotated[str, StringConstraints(min_length=1)]
-Sha256 = Annotated[str, matching("[0-9a-f]{64}", "must be the 64 hexadecimal digits of a sha256")]
 
 
 class Place(Settings):
@@ -89,9 +88,6 @@ class RunSettings(Settings):
     )
     prepare: list[str] = Field([], description="datasets to prepare though no experiment uses them")
     datasets: dict[Name, OwnDataset] = Field({}, description="datasets of your own, by name")
-    checksums: dict[str, Sha256] = Field(
-        {}, description="sha256 by file name, for files whose source publishes none"
-    )
 
     def stages(self) -> dict[str, Stage]:
         """Return the settings of each stage, in the order of the report."""
@@ -122,10 +118,6 @@ class RunSettings(Settings):
             for name in getattr(self, key):
                 if name not in known:
                     yield f"{key}: {unknown_dataset(name, known)}"
-        for name in self.checksums:
-            if name not in (lacking := _without_checksum()):
-                files = ", ".join(lacking) or "none at present"
-                yield f"checksums.{name}: only for files whose source publishes none: {files}"
         for name, stage in self.stages().items():
             yield from (f"{name}.{problem}" for problem in stage.problems(known))
 
@@ -209,13 +201,6 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
         yield annotation
     for part in get_args(annotation):
         yield from _models(part)
-
-
-def _without_checksum() -> list[str]:
-    sources = [entry.source for entry in CATALOGUE.values() if entry.source is not None]
-    return [
-        name for source in sources for name, file in source.files.items() if file.checksum is None
-    ]
 
 
 # Rules in words, by pydantic's type of error.

@@ -29,8 +29,8 @@ from workflow.data.archives import extract
 from workflow.data.checksums import Checksum
 from workflow.data.download import Patience
 from workflow.data.errors import FetchError
-from workflow.data.fetch import default_cache, fetch, fetch_source
-from workflow.data.sources import Bundle, File, NpmPackage, Source, Url
+from workflow.data.fetch import default_cache, fetch
+from workflow.data.sources import Bundle, File, NpmPackage, Url
 
 BODY = bytes(range(256)) * 2000
 DIGEST = hashlib.sha256(BODY).hexdigest()
@@ -407,20 +407,6 @@ def test_git_blob_is_verified(server, tmp_path):
     wrong = File("r", "r", Checksum("0" * 40, "git-blob"), (Url(server.address + "/fine"),))
     with pytest.raises(FetchError, match=f"wrong content: .* git-blob {blob}"):
         fetch(wrong, tmp_path, patience=IMPATIENT)
-
-
-def test_file_without_checksum_needs_the_users(server, tmp_path):
-    file = File("thing.bin", "thing.bin", None, (Url(server.address + "/fine"),))
-    source = Source("Thing", "", {"thing.bin": file}, "", "")
-    with pytest.raises(FetchError, match=r"publishes no checksum.*--checksum thing.bin=SHA256"):
-        fetch_source(source, tmp_path, patience=IMPATIENT)
-    assert server.seen == []
-    given = {"thing.bin": DIGEST}
-    found = fetch_source(source, tmp_path, checksums=given, patience=IMPATIENT)
-    assert found["thing.bin"].read_bytes() == BODY
-    known = Source("Thing", "", {"thing.bin": a_file()}, "", "")
-    with pytest.raises(FetchError, match="no such file without a published checksum"):
-        fetch_source(known, tmp_path, checksums=given)
 
 
 def tarball(**members):

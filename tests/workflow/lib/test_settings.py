@@ -26,7 +26,6 @@ VALID = {
 }
 # Where mistakes are made.
 BASE = {key: value for key, value in VALID["test"].items() if key in run_model().model_fields}
-SHA = "0" * 64
 # What tells of the program, not of the settings.
 INTERNAL = re.compile(r"\.py\b|line \d|pydantic|validation error|Traceback|Input|\\z|workflow/")
 MINE = {"kind": "npy", "x": "a.npy", "y": "b.npy"}
@@ -76,9 +75,6 @@ OF_THE_RUN = [
     ("datasets.mine", MINE | {"y": 3}, "datasets.mine.y: 3 must be text or must consist of keys"),
     ("datasets.mine", MINE | {"y": {"name": "a"}}, "datasets.mine.y.file: required, but not given"),
     ("datasets.mnist", MINE, "datasets.mnist: the workflow has a dataset of this name; choose"),
-    ("checksums", {"a.mat": SHA}, "checksums.a.mat: only for files whose source publishes none: "),
-    ("checksums", {"train-images-idx3-ubyte.gz": SHA}, "only for files whose source publishes"),
-    ("checksums", {"a.mat": "0x12"}, "checksums.a.mat: '0x12' must be the 64 hexadecimal digits"),
 ]
 OF_STAGES = [
     row

@@ -31,7 +31,7 @@ COMPARISON = Comparison(
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     path = tmp_path_factory.mktemp("prepared") / "digits"
-    prepare("digits", path, entry=None, checksums={})
+    prepare("digits", path)
     return load_prepared(path)
 
 
