@@ -1,6 +1,6 @@
 """Randomized autoencoders (Section 5.4 of the paper): RPCA encodes, ridge regression decodes."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rnca._core.mapping import check_count
-from rnca._core.rows import PILOT_ROWS, FloatArray, View, grid
+from rnca._core.rows import PILOT_ROWS, ComputedRows, FloatArray, View, grid
 from rnca._core.seeding import seeds
 from rnca._core.state import unfitted_copy
 from rnca.features import FeatureMap, LinearFeatures
@@ -52,13 +52,8 @@ instance, default="fourier"
     reg : float, default=1e-8
         Added to the diagonal of the covariance of the decoder's unscaled features: a ridge of λ
         on sums of squares is reg = λ/(n − 1).
-    random_state : int, numpy Generator, numpy RandomState or None
-    chunk_size : int, default=2048
-        Rows read, mapped and accumulated at a time.
-    dtype : {"float32", "float64"}, default="float32"
-        Type of the features.
-    verbose : bool, default=False
-        Show progress over chunks.
+    random_state, chunk_size, dtype, verbose
+        As in `RCCA`.
 
     Attributes
     ----------
@@ -174,13 +169,14 @@ instance, default="fourier"
         view = View(X)
         decoder = self._unfitted_decoder()
         # The decoder's map is drawn from a sample: encoding every row would cost another pass.
-        most = max(PILOT_ROWS, self.n_decoder_features)
-        sample = view.take(np.linspace(0, len(view) - 1, min(len(view), most)).astype(np.int64))
+        rows = min(len(view), max(PILOT_ROWS, self.n_decoder_features))
+        sample = view.take(np.linspace(0, len(view) - 1, rows).astype(np.int64))
         try:
             decoder.draw(self._encode(sample, self.n_components), sample)
         except ValueError as error:
             raise ValueError(f"decoder: {error}") from error
-        latent = _Encoded(self._encode, view, self.n_components)
+        d = self.n_components
+        latent = ComputedRows(view, lambda rows: self._encode(rows, d), d)
         decoder.solve(decoder.accumulate(latent, view.data))
         self.__dict__ = {**vars(self), "decoder_": decoder, "n_components_": self.n_components}
         return self
@@ -286,18 +282,6 @@ instance, default="fourier"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-class _Encoded:
-    """Latent factors of the rows of a view, computed when they are read."""
-
-    def __init__(
-        self, encode: Callable[[FloatArray, int], FloatArray], view: View, n_components: int
-    ) -> None:
-        self.encode, self.view = encode, view
-        self.shape = (len(view), n_components)
-
-    def __getitem__(self, rows: slice) -> FloatArray:
-        return self.encode(self.view.read(*rows.indices(len(self.view))[:2]), self.shape[1])

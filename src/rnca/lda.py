@@ -3,6 +3,7 @@
 Section 4 of the paper names it as an extension of RCCA.
 """
 
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
@@ -28,6 +29,8 @@ from rnca.cca import RCCA
 
 Matrix = npt.NDArray[np.float64]
 
+# Predicted error of the probabilities above which a fit warns.
+_ERROR_LIMIT = 1e-3
 # Within-class variance below this fraction counts as zero.
 _NO_SPREAD = 1e-9
 # Regularisers to choose from, as fractions of the features' largest variance along a direction.
@@ -50,24 +53,14 @@ class RLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, B
     n_components : int, optional
         Discriminants that `transform` returns, at most c − 1 for c classes (the default).
         Classification always uses all.
-    feature_map : {"fourier", "nystroem", "linear", "orthogonal", "fastfood", "qmc"} or FeatureMap \
-instance, default="fourier"
-    n_features : int, default=1000
-        Number of random features m; ignored by linear features.
-    gamma : float or "median", default="median"
-        Kernel width of exp(-gamma ‖x − y‖²).
+    feature_map, n_features, gamma
+        As in `RCCA`, of the one view.
     reg : float or "auto", default="auto"
         Added to the diagonal of the covariance of the unscaled features, within classes and in
         total. "auto" minimises the generalised cross-validation error of ridge regression from
         features to class indicators, which takes one eigendecomposition and no other pass.
-    random_state : int, numpy Generator, numpy RandomState or None
-    chunk_size : int, default=2048
-        Rows read, mapped and accumulated at a time.
-    dtype : {"float32", "float64"}, default="float32"
-        Type of the features. Their products are always summed in float64, since 1 − ρ² of well
-        separated classes is small.
-    verbose : bool, default=False
-        Show progress over chunks.
+    random_state, chunk_size, dtype, verbose
+        As in `RCCA`.
 
     Attributes
     ----------
@@ -141,6 +134,7 @@ instance, default="fourier"
         rcca._solve(moments)
         fresh._set_solution(rcca, moments, classes, np.bincount(codes) / len(view))
         self.__dict__ = fresh.__dict__
+        self._warn(moments)
         return self
 
     def path(self, sizes: Sequence[int], regs: Sequence[float] | None = None) -> list["RLDA"]:
@@ -280,6 +274,21 @@ instance, default="fourier"
         self.rcca_, self.reg_, self.scalings_ = rcca, float(rcca.reg[0]), scalings
         self.classes_, self.priors_ = classes, priors
 
+    def _warn(self, moments: Moments) -> None:
+        """Warn if rounding of the features or of their covariance shows in the probabilities."""
+        squares = moments.xx.diagonal() / moments.n + moments.mean("x") ** 2
+        weights = self.rcca_.F_ * self.scalings_ @ self.centroids_.T
+        rounding = np.finfo(self.rcca_.map_x_.feature_dtype).eps / 2
+        error = 3 * rounding * np.sqrt((squares @ weights**2).max())  # of nearly all rows
+        error += self.rcca_.conditioning_["predicted_error"]
+        if error > _ERROR_LIMIT:
+            warnings.warn(
+                f"the covariance of the features is ill-conditioned with reg={self.reg_:.3g}: "
+                f"probabilities may be off by {error:.0e}. Raise reg, use fewer features, or "
+                'dtype="float64". See docs/own-data.md.',
+                stacklevel=3,
+            )
+
     def _discriminants(self, X: Any) -> FloatArray:
         check_is_fitted(self, "centroids_")
         variables: FloatArray = self.rcca_.transform(X)
@@ -297,6 +306,7 @@ instance, default="fourier"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

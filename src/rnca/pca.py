@@ -1,5 +1,6 @@
 """Randomized nonlinear principal component analysis (Section 3 of the paper)."""
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
 
@@ -14,6 +15,9 @@ from rnca._core.rows import FloatArray, View, rechunk
 from rnca._core.spectral import column_signs, leading_eigh
 from rnca._core.state import unfitted_copy
 from rnca.features import FeatureMap
+
+# Predicted relative error of the variances above which a fit warns.
+_ERROR_LIMIT = 1e-3
 
 
 class RPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureFit):
@@ -196,11 +200,23 @@ instance, default="fourier"
         values, vectors = leading_eigh(covariance, k)
         self.components_ = (vectors * column_signs(vectors)).T
         self.explained_variance_ = np.maximum(values, 0.0)
-        total = covariance.trace()
-        # Constant data leave nothing but rounding, of which there are no shares.
-        negligible = m * (10 * np.finfo(np.float64).eps) ** 2
-        self.explained_variance_ratio_ = self.explained_variance_ / max(total, negligible)
         self.mean_, self.n_samples_ = moments.mean("x")[:m], n
+        # Constant data leave nothing but rounding, of which there are no shares.
+        negligible = (10 * np.finfo(np.float64).eps) ** 2 * (self.mean_ @ self.mean_)
+        total = max(covariance.trace(), negligible, np.finfo(np.float64).tiny)
+        self.explained_variance_ratio_ = self.explained_variance_ / total
+
+    def _warn(self) -> None:
+        """Warn if rounding of the features shows in the variances."""
+        rounding = np.finfo(self.map_.feature_dtype).eps / 2
+        variance = self.explained_variance_[0]
+        noise = rounding * np.linalg.norm(self.mean_ * self.components_[0])
+        if 0 < _ERROR_LIMIT * variance < noise * (noise + 2 * np.sqrt(variance / self.n_samples_)):
+            warnings.warn(
+                f"the features hardly vary: their largest variance, {variance:.1g}, may be off by "
+                'more than a thousandth of it. Use dtype="float64" or a larger gamma.',
+                stacklevel=4,
+            )
 
     def _unfitted_map(self, kind: Any, count: Any, gamma: Any, seed: int) -> FeatureMap:
         unfitted = super()._unfitted_map(kind, count, gamma, seed)

@@ -7,6 +7,8 @@ with float32 Nyström values, whose covariance is ill-conditioned. Variances, of
 taken: 1e-12 and 1e-7 of the largest.
 """
 
+import re
+import warnings
 from functools import cache
 
 import numpy as np
@@ -14,7 +16,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import oracles
-from rnca import RCCA, RPCA, NystroemFeatures
+from rnca import RCCA, RLDA, RPCA, NystroemFeatures
 
 KINDS = ["fourier", "nystroem", "linear"]
 DTYPES = ["float64", "float32"]
@@ -195,3 +197,136 @@ def test_float64_features_survive_a_row_a_million_deviations_away(kind):
     x[17] += 1e6
     model = rcca(kind, "float64", x, Y)
     assert_same(model.correlations_, oracle(kind, model, x, Y), kind, "float64")
+
+
+# Oracles in extended precision: features from the fitted maps, no covariance in float64.
+def exact(array):
+    return np.asarray(array, np.longdouble)
+
+
+def exact_features(kind, fitted, data):
+    rows = exact(data) - exact(fitted.offset_)
+    if kind == "linear":
+        return rows
+    if kind == "fourier":
+        return np.cos(rows @ exact(fitted.weights_).T + exact(fitted.phases_))
+    differences = rows[:, None] - exact(fitted.landmarks_)
+    return np.exp(-exact(fitted.gamma_) * (differences**2).sum(axis=2))
+
+
+def exact_basis(z, reg):
+    """Orthonormal columns by Gram–Schmidt, twice, of centred features above √reg·I."""
+    z = (z - z.mean(axis=0)) / np.sqrt(exact(len(z) - 1))
+    basis = np.vstack([z, np.sqrt(exact(reg)) * np.eye(z.shape[1], dtype=np.longdouble)])
+    for j, column in enumerate(basis.T):
+        for _ in range(2):
+            column -= basis[:, :j] @ (basis[:, :j].T @ column)
+        column /= np.sqrt(column @ column)
+    return basis[: len(z)]
+
+
+def rcca_error(kind, dtype, x, y, reg, gamma):
+    model = RCCA(
+        3, feature_map=kind, n_features=20, gamma=gamma, reg=reg, random_state=0, dtype=dtype
+    ).fit(x, y)
+    regs = np.broadcast_to(reg, 2)
+    bases = [
+        exact_basis(exact_features(kind, fitted, data), own)
+        for fitted, data, own in zip((model.map_x_, model.map_y_), (x, y), regs, strict=True)
+    ]
+    expected = np.linalg.svd((bases[0].T @ bases[1]).astype(float), compute_uv=False)[:3]
+    return np.abs(model.correlations_ - expected).max()
+
+
+def rpca_error(kind, dtype, x, y, reg, gamma):
+    own = NystroemFeatures(20, gamma=gamma, random_state=0) if kind == "nystroem" else kind
+    given = {"n_features": 20, "gamma": gamma, "random_state": 0, "dtype": dtype}
+    model = RPCA(3, feature_map=own, **given).fit(x)
+    z = exact_features(kind, model.map_, x)
+    z -= z.mean(axis=0)
+    C = (z.T @ z / (len(z) - 1) / z.var()).astype(float)
+    shares = np.linalg.eigvalsh(C)[::-1][:3] / C.trace()
+    return np.abs(model.explained_variance_ratio_ - shares).max()
+
+
+def rlda_error(kind, dtype, x, y, reg, gamma):
+    """Error of the probabilities, against the posterior with W/n + reg·(n − 1)/n as covariance."""
+    reg = np.broadcast_to(reg, 2)[0]
+    classes = np.digitize(y[:, 0], np.quantile(y[:, 0], [0.3, 0.7]))
+    model = RLDA(
+        feature_map=kind, n_features=20, gamma=gamma, reg=reg, random_state=0, dtype=dtype
+    ).fit(x, classes)
+    z = exact_features(kind, model.rcca_.map_x_, x)
+    z -= z.mean(axis=0)
+    means = np.array([z[classes == each].mean(axis=0) for each in range(3)])
+    n, m = z.shape
+    rest = np.vstack(
+        [(z - means[classes]) / np.sqrt(exact(n)), np.sqrt(exact(reg) * (n - 1) / n) * np.eye(m)]
+    )
+    # Whiten by the triangle of Gram–Schmidt: rest = QR, and the covariance is RᵀR.
+    R = np.zeros((m, m), np.longdouble)
+    Q = rest.copy()
+    for j in range(m):
+        for _ in range(2):
+            overlap = Q[:, :j].T @ Q[:, j]
+            R[:j, j] += overlap
+            Q[:, j] -= Q[:, :j] @ overlap
+        R[j, j] = np.sqrt(Q[:, j] @ Q[:, j])
+        Q[:, j] /= R[j, j]
+    white = np.vstack([z, means])
+    for j in range(m):  # solve white·R = [z, means]
+        white[:, j] = (white[:, j] - white[:, :j] @ R[:j, j]) / R[j, j]
+    centres = white[n:]
+    scores = white[:n] @ centres.T - (centres**2).sum(axis=1) / 2 + np.log(model.priors_)
+    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+    expected = (odds / odds.sum(axis=1, keepdims=True)).astype(float)
+    return np.abs(model.predict_proba(x) - expected).max()
+
+
+def changed(rows, by):
+    """X with an offset of its first rows."""
+    x = X.copy()
+    x[:rows] += by
+    return x
+
+
+def audited_cases():
+    """Scale, offset, outliers, conditioning: each over ten orders or more."""
+    for kind in KINDS:
+        for scale in (1e-60, 1e-10, 1e-5, 1e5, 1e10, 1e60):
+            reg = (REG * scale**2, REG / scale**2) if kind == "linear" else REG
+            yield f"{kind} scale {scale:g}", kind, X * scale, Y / scale, reg, "median"
+        for offset in (1e2, 1e6, 1e10):
+            yield f"{kind} offset {offset:g}", kind, X + offset, Y - offset, REG, "median"
+        for far in (1e3, 1e6, 1e9, 1e12, 1e15):
+            yield f"{kind} one row at {far:g}", kind, changed(1, far), Y, REG, "median"
+            yield f"{kind} 100 rows at {far:g}", kind, changed(100, far), Y, REG, 0.1
+        for reg in (0.0, 1e-12, 1e-8):
+            for power in (2, 4, 6, 8, 10):
+                if kind == "linear":
+                    label, x, gamma = "collinear", nearly_collinear(10.0**-power), "median"
+                else:
+                    label, x, gamma = "gamma", X, 10.0 ** (2 - power)
+                yield f"{kind} {label} 1e-{power} reg {reg:g}", kind, x, Y, reg, gamma
+
+
+AUDIT = {label: case for label, *case in audited_cases()}
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="long doubles are doubles here")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("error_of", [rcca_error, rpca_error, rlda_error])
+@pytest.mark.parametrize("label", AUDIT)
+def test_audited_fits_are_right_or_warn_or_refuse(label, error_of, dtype):
+    refused = "depends linearly|rounding hides|leave the range|above 1"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            error = error_of(AUDIT[label][0], dtype, *AUDIT[label][1:])
+        except (ValueError, FloatingPointError) as refusal:
+            if re.search(refused, str(refusal)):
+                return
+            raise
+    if any(re.search("ill-conditioned|hardly vary", str(each.message)) for each in caught):
+        return
+    assert error <= 1e-3

@@ -32,11 +32,11 @@ def split():
     return (left[:54_000], right[:54_000]), (left[54_000:], right[54_000:])
 
 
-# Within 0.6: other draws of the maps and of the split move a sum by much less, a wrong width,
+# Within 0.3: other draws of the maps and of the split move a sum by much less, a wrong width,
 # covariance or score by more.
-@pytest.mark.parametrize(("kind", "expected"), [("fourier", 36.6), ("nystroem", 42.3)])
+@pytest.mark.parametrize(("kind", "expected"), [("fourier", 36.6), ("nystroem", 42.2)])
 def test_sum_of_50_test_correlations(split, kind, expected):
     train, test = split
     model = RCCA(50, feature_map=kind, n_features=1000, random_state=0).fit(*train)
-    assert model.score(*test) == pytest.approx(expected, abs=0.6)
+    assert model.score(*test) == pytest.approx(expected, abs=0.3)
     assert model.correlations_.sum() > model.score(*test)

@@ -1,7 +1,7 @@
 """Rows of a view, read and checked a chunk at a time."""
 
 import mmap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +17,6 @@ FloatArray = npt.NDArray[np.floating[Any]]
 PILOT_ROWS = 4096
 """How many rows, spread evenly over a view, give its pilot mean."""
 
-
 # Rows of a table on disk that are this close together are read by one slice, of at most this many.
 _GAP = 64
 _SLICE = 4096
@@ -28,8 +27,8 @@ class View:
 
     Parameters
     ----------
-    data : array-like, memory map, or any object with a two-dimensional ``shape`` whose slices of
-        rows numpy can read
+    data : array-like, sparse matrix, memory map, or any object with a two-dimensional ``shape``
+        whose slices of rows numpy can read
     name : str
         Used in error messages.
     columns : ndarray of str, optional
@@ -59,6 +58,8 @@ class View:
         if isinstance(self.data, np.ndarray):
             picked = self.data[unique]
             _release_pages(self.data)
+        elif issparse(self.data):
+            picked = self.data[unique].toarray()
         else:  # HDF5 and zarr read whole chunks: neighbours share one slice
             gap = max(_GAP, (getattr(self.data, "chunks", None) or (0,))[0])
             apart = (np.diff(unique) > gap) | (np.diff(unique // _SLICE) > 0)
@@ -72,25 +73,21 @@ class View:
 
     def _in_memory(self, start: int, stop: int) -> npt.NDArray[Any]:
         """Read rows; those of a memory map are copied, and their pages released."""
+        if issparse(self.data):
+            dense: npt.NDArray[Any] = self.data[start:stop].toarray()
+            return dense
         rows = np.asarray(self.data[start:stop])
         if _mapped_file(self.data) is not None:
             rows = rows.copy()
             _release_pages(self.data[start:stop])
         return rows
 
-    def pilot_mean(self) -> npt.NDArray[np.float64]:
-        """Mean of rows spread evenly over the view, in float64.
-
-        Subtracted before any cast to float32: data far from the origin would otherwise lose
-        their digits.
-        """
+    def pilot_rows(self) -> FloatArray:
+        """Rows spread evenly over the view, whose mean is the pilot mean."""
         n = len(self)
         if n <= PILOT_ROWS:
-            rows = self.read(0, n)
-        else:
-            rows = self.take(np.linspace(0, n - 1, PILOT_ROWS).astype(np.int64))
-        mean: npt.NDArray[np.float64] = rows.mean(axis=0, dtype=np.float64)
-        return mean
+            return self.read(0, n)
+        return self.take(np.linspace(0, n - 1, PILOT_ROWS).astype(np.int64))
 
     def _refuse_non_finite(self, rows: FloatArray, index: npt.NDArray[np.integer[Any]]) -> None:
         if np.isfinite(rows).all():
@@ -103,12 +100,33 @@ class View:
         )
 
 
+class ComputedRows:
+    """A table whose rows are computed from those of a view when they are read.
+
+    Parameters
+    ----------
+    view : View
+    compute : callable
+        From rows of the view to rows of the table.
+    columns : int
+    """
+
+    def __init__(
+        self, view: View, compute: Callable[[FloatArray], FloatArray], columns: int
+    ) -> None:
+        self._view, self._compute = view, compute
+        self.shape = (len(view), columns)
+
+    def __getitem__(self, rows: slice) -> FloatArray:
+        return self._compute(self._view.read(*rows.indices(len(self._view))[:2]))
+
+
 def view_of_columns(data: Any, name: str) -> View:
     """Make a view; one-dimensional data are one column."""
     if data is None:
         raise ValueError(f"this estimator requires y to be passed, but the target {name} is None.")
     table = data if hasattr(data, "shape") else np.asarray(data)
-    return View(np.asarray(table)[:, None] if len(table.shape) == 1 else table, name)
+    return View(_array(table, name)[:, None] if len(table.shape) == 1 else table, name)
 
 
 def _mapped_file(data: Any) -> mmap.mmap | None:
@@ -140,12 +158,10 @@ def _column_names(data: Any) -> npt.NDArray[np.object_] | None:
 
 def _table(data: Any, name: str) -> Any:
     if issparse(data):
-        raise TypeError(
-            f"{name} is a sparse matrix, but dense data is required. "
-            "Use .toarray() to convert it, or give a memory map."
-        )
-    if not (hasattr(data, "shape") and hasattr(data, "__getitem__")) or hasattr(data, "iloc"):
-        data = np.asarray(data)
+        data = data.tocsr()  # made dense chunk by chunk
+    sliceable = hasattr(data, "shape") and hasattr(data, "__getitem__")
+    if not sliceable or isinstance(data, np.ndarray) or _is_frame(data):
+        data = _array(data, name)
     if len(data.shape) != 2:
         raise ValueError(
             f"{name}: Expected 2D array, got {len(data.shape)}D array instead (shape "
@@ -160,11 +176,35 @@ def _table(data: Any, name: str) -> Any:
     return data
 
 
+def _is_frame(data: Any) -> bool:
+    """Whether data are a data frame in memory, as those of pandas and polars."""
+    return hasattr(data, "columns") and hasattr(data, "__array__")
+
+
+def _array(data: Any, name: str) -> npt.NDArray[Any]:
+    """Return a numpy array, of data in memory; what it would hide is refused or made NaN."""
+    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+        row = int(np.argwhere(np.ma.getmaskarray(data))[0][0])
+        raise ValueError(
+            f"{name} has a masked entry in row {row}: all entries must be given. Drop or impute "
+            "such rows first."
+        )
+    array = np.asarray(data)
+    if array.dtype == object and hasattr(data, "iloc"):  # pandas: pd.NA is no number
+        array = np.asarray(data.astype(object).where(data.notna(), np.nan))
+    return array
+
+
 def _as_float(rows: npt.NDArray[Any], name: str) -> FloatArray:
     if rows.dtype in (np.float32, np.float64):
         return rows
     if rows.dtype.kind in "biu":
         return rows.astype(np.float64)
+    if rows.dtype.kind in "mM":
+        raise TypeError(
+            f"{name} has dates or durations (dtype {rows.dtype}), which have no unit here: "
+            "convert them to numbers first."
+        )
     # Objects, strings and complex numbers: scikit-learn's conversions and messages.
     converted: FloatArray = check_array(
         rows, dtype=np.float64, ensure_all_finite=False, input_name=name

@@ -34,8 +34,8 @@ class Factor:
     pivots : ndarray of shape (m,)
         Squared diagonal of L: the variance of each feature that the features before it do not
         explain, plus reg.
-    variances : ndarray of shape (m,)
-        Variances of the features, plus reg.
+    squares, variances : ndarray of shape (m,)
+        Mean squares of the features; their variances, plus reg.
     degrees_of_freedom : ndarray of shape (m,)
         tr C(C + reg·I)⁻¹ of every leading block, estimated by random probes.
     """
@@ -43,6 +43,7 @@ class Factor:
     def __init__(self, moments: Moments, view: str, reg: float) -> None:
         C = moments.covariance(view * 2)
         m = len(C)
+        self.squares = C.diagonal() + moments.mean(view) ** 2
         C.flat[:: m + 1] += reg
         self.variances = C.diagonal().copy()
         # C is symmetric: its transpose is the same matrix in LAPACK's order.

@@ -13,6 +13,8 @@ from rnca._core.rows import FloatArray, View, grid
 from rnca._core.state import unfitted_copy
 
 _TRANSFORM_CHUNK = 2048
+# Largest rounding error allowed for distances, in widths of the kernel.
+_LOST = 1e-5
 # Parameters that show in the fitted attributes, whose checksum is taken.
 _DRAWN_FROM = ("n_features", "gamma", "random_state", "dtype")
 
@@ -30,6 +32,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     offset_: npt.NDArray[np.float64]
     n_features_in_: int
+    _float64_: bool = False
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the map for data of X's width and scale.
@@ -57,8 +60,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             fresh.feature_names_in_ = view.columns
         # Numbers out of range are refused with the first features.
         with np.errstate(over="ignore", invalid="ignore"):
-            fresh.offset_ = view.pilot_mean()
+            pilot = view.pilot_rows()
+            # Subtracted before any cast to float32: data far from the origin lose no digits.
+            fresh.offset_ = pilot.mean(axis=0, dtype=np.float64)
             fresh._draw(view)
+            fresh._float64_ = fresh._loses_digits(pilot)
         self.__dict__ = fresh.__dict__
         return self
 
@@ -90,9 +96,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def features(self, rows: FloatArray, out: FloatArray) -> None:
         """Evaluate the features of one chunk of checked rows into ``out``, in its dtype."""
         working = self._working_dtype(out.dtype)
+        z = out if working == out.dtype else np.empty(out.shape, working)
         with np.errstate(over="ignore", invalid="ignore"):
             centred = np.subtract(rows, self.offset_, dtype=np.float64)
-            self._map(centred.astype(working, copy=False), out)
+            self._map(centred.astype(working, copy=False), z)
+            if z is not out:
+                out[:] = z
         if not np.isfinite(out).all():
             self._refuse_overflow(rows, centred, working)
 
@@ -139,20 +148,47 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _refuse_overflow(
         self, rows: FloatArray, centred: npt.NDArray[np.float64], working: np.dtype[Any]
     ) -> None:
+        remedy = "" if working == np.float64 else ', or use dtype="float64"'
+        self._refuse_far(
+            rows,
+            centred,
+            f"the features of a row leave the range of {working.name}; entries, their squares and "
+            "their products with the map's weights must be numbers of that type",
+            remedy,
+        )
+
+    def _refuse_far(
+        self, rows: FloatArray, centred: npt.NDArray[np.float64], problem: str, remedy: str = ""
+    ) -> None:
+        """Name the entry that is furthest from the mean."""
         distance = np.nan_to_num(np.abs(centred), nan=np.inf)
         row, column = np.unravel_index(distance.argmax(), distance.shape)
         width = f" with gamma={self.gamma_:.3g}" if hasattr(self, "gamma_") else ""
-        remedy = "" if working == np.float64 else ', or use dtype="float64"'
         raise ValueError(
-            f"{type(self).__name__}{width}: the features of a row leave the range of "
-            f"{working.name}. It holds {rows[row, column]:.6g} in column {column}, "
-            f"{distance[row, column]:.3g} away from the mean; entries, their squares and their "
-            f"products with the map's weights must be numbers of that type. Rescale the data, drop "
+            f"{type(self).__name__}{width}: {problem}. There is {rows[row, column]:.6g} in column "
+            f"{column}, {distance[row, column]:.3g} away from the mean. Rescale the data, drop "
             f"such rows{remedy}."
         )
 
     def _working_dtype(self, out: np.dtype[Any]) -> np.dtype[Any]:
-        return out
+        return np.dtype(np.float64) if self._float64_ else out
+
+    def _loses_digits(self, pilot: FloatArray) -> bool:
+        """Whether rows are so far from the offset that float32 loses the kernel's distances.
+
+        If float64 loses them as well, the rows are refused. One row at 10^15 deviations is enough:
+        it moves the offset far away from all others.
+        """
+        if not hasattr(self, "gamma_"):
+            return False
+        centred = pilot - self.offset_
+        # Root mean square, in widths of the kernel.
+        spread = np.sqrt(2.0 * self.gamma_ * np.square(centred).sum(axis=1).mean())
+        if not np.finfo(np.float64).eps * spread <= _LOST:
+            self._refuse_far(
+                pilot, centred, "rounding hides the distances of neighbours, so far apart are rows"
+            )
+        return bool(np.finfo(np.float32).eps * spread > _LOST)
 
     def _draw(self, view: View) -> None:
         """Set the fitted attributes."""
@@ -176,5 +212,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from scipy.spatial.distance import cdist
 
 from rnca._core.blas import product_into
 from rnca._core.rows import FloatArray, View
@@ -15,7 +16,7 @@ from rnca.features.width import resolve_gamma
 # Added to the diagonal of the landmark kernel before it is factored. Fixed, since a value that
 # depended on m would break the prefix property.
 _JITTER = 1e-10
-# Largest rounding error allowed for a float32 exponent; beyond, kernels are computed in float64.
+# Largest rounding error allowed for an exponent of the kernel.
 _EXPONENT_ERROR = 1e-5
 
 
@@ -38,7 +39,8 @@ class NystroemFeatures(FeatureMap):
     dtype : {None, "float32", "float64"}
         Type of the features; None keeps the input's. Kernel values are computed in float64, and
         only then rounded, where squared distances would cancel in float32: where its eps times
-        gamma times a landmark's largest squared distance to the mean exceeds 1e-5.
+        gamma times a landmark's largest squared distance to the mean exceeds 1e-5. Where they
+        would cancel in float64 too, they are computed from differences, which is slower.
 
     Attributes
     ----------
@@ -80,9 +82,9 @@ class NystroemFeatures(FeatureMap):
         of_gamma, of_landmarks = streams(self.random_state, 2)
         self.gamma_ = resolve_gamma(self.gamma, view, of_gamma)
         self.landmarks_ = self._landmark_rows(view, of_landmarks) - self.offset_
-        largest = np.einsum("ij,ij->i", self.landmarks_, self.landmarks_).max()
-        error = np.finfo(np.float32).eps * self.gamma_ * largest
-        self._needs_float64 = self.whiten or not error <= _EXPONENT_ERROR
+        # Of all landmarks, so that a prefix of the map computes as the whole does.
+        self._exponent_ = self.gamma_ * np.square(self.landmarks_).sum(axis=1).max()
+        self._factor_ = None
         if self.whiten:
             kernel = np.empty((len(self.landmarks_), len(self.landmarks_)))
             _gaussian_kernel(self.landmarks_, self.landmarks_, self.gamma_, kernel)
@@ -90,7 +92,7 @@ class NystroemFeatures(FeatureMap):
                 rows = self.landmarks_ + self.offset_
                 self._refuse_overflow(rows, self.landmarks_, np.dtype(np.float64))
             kernel[np.diag_indices_from(kernel)] = 1.0 + _JITTER
-            self._factor = scipy.linalg.cholesky(kernel, lower=True, overwrite_a=True)
+            self._factor_ = scipy.linalg.cholesky(kernel, lower=True, overwrite_a=True)
 
     def _landmark_rows(self, view: View, rng: np.random.Generator) -> FloatArray:
         n, d = view.shape
@@ -114,26 +116,35 @@ class NystroemFeatures(FeatureMap):
 
     def _working_dtype(self, out: np.dtype[Any]) -> np.dtype[Any]:
         # The inverse factor is as large as 1/sqrt(jitter): float32 kernel values would be noise.
-        # Rows far from all landmarks need no care: their kernel values are nearly 0.
-        return np.dtype(np.float64) if self._needs_float64 else out
+        if self._factor_ is not None or _cancels(self._exponent_, np.float32):
+            return np.dtype(np.float64)
+        return super()._working_dtype(out)
 
     def _map(self, x: FloatArray, out: FloatArray) -> None:
         landmarks = self.landmarks_.astype(x.dtype, copy=False)
-        kernel = out if out.dtype == x.dtype else np.empty(out.shape, x.dtype)
-        _gaussian_kernel(x, landmarks, self.gamma_, kernel)
-        if self.whiten:
+        _gaussian_kernel(x, landmarks, self.gamma_, out)
+        if self._factor_ is not None:
             m = len(landmarks)  # the leading block of the factor is the factor of the leading block
-            out[:] = scipy.linalg.solve_triangular(self._factor[:m, :m], kernel.T, lower=True).T
-        elif kernel is not out:
-            out[:] = kernel
+            out[:] = scipy.linalg.solve_triangular(self._factor_[:m, :m], out.T, lower=True).T
+
+
+def _cancels(exponent: float, dtype: Any) -> bool:
+    """Whether kernel exponents as sums of terms of this size lose too many digits."""
+    return not np.finfo(dtype).eps * exponent <= _EXPONENT_ERROR
 
 
 def _gaussian_kernel(x: FloatArray, y: FloatArray, gamma: float, out: FloatArray) -> None:
-    """Write exp(-gamma ‖x_i − y_j‖²) to ``out``, by ‖x − y‖² = ‖x‖² + ‖y‖² − 2x·y."""
+    """Write exp(-gamma ‖x_i − y_j‖²) to ``out``, by ‖x − y‖² = ‖x‖² + ‖y‖² − 2x·y.
+
+    Where that would cancel, for landmarks y far from the origin, by differences: without BLAS.
+    """
     scale = np.asarray(np.sqrt(gamma), dtype=x.dtype)
     x, y = x * scale, y * scale
-    product_into(x, 2 * y, out)
     x_squares, y_squares = np.einsum("ij,ij->i", x, x), np.einsum("ij,ij->i", y, y)
+    if _cancels(y_squares.max(), x.dtype):
+        np.exp(-cdist(x, y, "sqeuclidean"), out=out)
+        return
+    product_into(x, 2 * y, out)
 
     def exponentials(block: slice) -> None:
         z = out[block]

@@ -55,12 +55,17 @@ def _median_gamma(view: View, rng: np.random.Generator) -> float:
             "identical, so no kernel width can be read off them. Give gamma as a number, or "
             "drop the constant view."
         )
+    return _inverse("median", 1.0, np.median(squared), view)
+
+
+def _inverse(name: str, factor: float, squared: Any, view: View) -> float:
+    """Return factor / squared distance; refuse what is not a positive finite number."""
     with np.errstate(over="ignore", divide="ignore"):
-        gamma = float(1.0 / np.median(squared))
+        gamma = float(factor / squared)
     if not 0 < gamma < np.inf:
         raise ValueError(
-            f'gamma="median": the squared distances in {view.name} (median '
-            f"{np.median(squared):.3g}) leave the range of float64. Rescale the data."
+            f'gamma="{name}": the squared distances in {view.name} (median {squared:.3g}) leave '
+            "the range of float64. Rescale the data."
         )
     return gamma
 
@@ -81,11 +86,13 @@ def local_gamma(view: View, rows: int, rng: np.random.Generator) -> float:
             "least 2 rows, or gamma as a number."
         )
     sample = view.take(rng.permutation(len(view))[:rows]).astype(np.float64)
+    with np.errstate(over="ignore"):
+        _inverse("local", 0.5, max(np.square(sample - sample[0]).sum(), 1.0), view)
     neighbours = NearestNeighbors(n_neighbors=int(np.ceil(np.log(rows)))).fit(sample)
     furthest = neighbours.kneighbors()[0][:, -1]
     if not furthest.any():  # most rows are repeated
         return _median_gamma(view, rng)
-    return float(0.5 / np.median(furthest[furthest > 0]) ** 2)
+    return _inverse("local", 0.5, np.median(furthest[furthest > 0]) ** 2, view)
 
 
 def resolve_gamma(gamma: Any, view: View, rng: np.random.Generator) -> float:
