@@ -4,10 +4,10 @@ import sys
 
 import numpy as np
 import pandas as pd
-from rnca.model_selection import RCCACV
 from sklearn.model_selection import KFold
 
 from rnca._core.seeding import derived_seed
+from rnca.model_selection import RCCACV
 from workflow.data.prepared import Prepared, load_prepared
 from workflow.lib.job import job
 from workflow.lib.provenance import write_csv
