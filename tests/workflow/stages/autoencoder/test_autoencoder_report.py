@@ -20,7 +20,7 @@ from workflow.stages.autoencoder.tables import (
     ERROR_COLUMNS,
     METHODS,
     autoencoder_summary,
-    write_autoencoder_table,
+    autoencoder_table,
 )
 
 PUBLISHED = pd.read_csv(Path(__file__).parents[4] / "resources" / "paper" / "autoencoder.csv")
@@ -83,12 +83,10 @@ def pictures():
     return pd.DataFrame(rows, columns=columns).assign(**labels)
 
 
-def table(tmp_path, errors, not_run=None, titles=None, experiments=("mnist",)):
-    file = tmp_path / "autoencoder.md"
-    summary = autoencoder_summary(errors)
+def table(errors, not_run=None, titles=None, experiments=("mnist",)):
     titles = titles or {"mnist": "MNIST"}
-    write_autoencoder_table(file, summary, not_run or {}, titles, PUBLISHED, experiments)
-    return file.read_text(encoding="utf-8")
+    summary = autoencoder_summary(errors)
+    return autoencoder_table(summary, not_run or {}, titles, PUBLISHED, experiments)
 
 
 def test_methods_are_compared_with_pca_on_the_same_rows(errors):
@@ -106,8 +104,8 @@ def test_methods_are_compared_with_pca_on_the_same_rows(errors):
     assert (summary["fit_seconds"] == 3.5).all()
 
 
-def test_table_says_who_wins_with_its_interval_and_what_is_on_an_edge(tmp_path, errors):
-    text = table(tmp_path, errors)
+def test_table_says_who_wins_with_its_interval_and_what_is_on_an_edge(errors):
+    text = table(errors)
     lead = "**MNIST**: d = 20, m = 2000 (56000 training pictures, 7000 test pictures, 2 repeats; "
     assert text.startswith(lead + "the paper trains in less than 200 s)")
     assert "| linear PCA | ours | linear / linear | – | 0.2500 ± 0.0707 | – | " in text
@@ -121,27 +119,27 @@ def test_table_says_who_wins_with_its_interval_and_what_is_on_an_edge(tmp_path, 
     ) in text
     edges = "Chosen at an end of its grid: RPCA (chosen widths): width of the decoder, reg."
     assert edges in text
-    assert "end of its grid" not in table(tmp_path, errors.assign(on_edge=np.nan))
+    assert "end of its grid" not in table(errors.assign(on_edge=np.nan))
 
 
-def test_papers_bound_stands_beside_its_own_protocol_only(tmp_path, errors):
-    assert "200 s" not in table(tmp_path, errors, experiments=[])
-    assert "200 s" not in table(tmp_path, errors.assign(m=1999))
-    assert "200 s" not in table(tmp_path, errors.assign(dataset="digits"))
+def test_papers_bound_stands_beside_its_own_protocol_only(errors):
+    assert "200 s" not in table(errors, experiments=[])
+    assert "200 s" not in table(errors.assign(m=1999))
+    assert "200 s" not in table(errors.assign(dataset="digits"))
 
 
-def test_one_repeat_decides_nothing(tmp_path, errors):
-    text = table(tmp_path, errors[errors["repeat"] == 0])
+def test_one_repeat_decides_nothing(errors):
+    text = table(errors[errors["repeat"] == 0])
     assert "±" not in text
     assert "over repeats: undecided: RPCA (median heuristic)," in text
 
 
-def test_what_was_not_run_says_why(tmp_path, errors):
-    text = table(tmp_path, errors, {"cifar": "no source"}, TITLES)
+def test_what_was_not_run_says_why(errors):
+    text = table(errors, {"cifar": "no source"}, TITLES)
     assert text.endswith("**CIFAR-10**: not run, no source\n")
     nothing = pd.DataFrame(columns=ERROR_COLUMNS)
     reasons = dict.fromkeys(TITLES, "no source")
-    assert table(tmp_path, nothing, reasons, TITLES).count("not run, no source") == 2
+    assert table(nothing, reasons, TITLES).count("not run, no source") == 2
 
 
 def test_error_figure_has_a_panel_for_each_sweep(errors):
