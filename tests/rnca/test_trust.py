@@ -298,8 +298,9 @@ def nearly_equal_columns(spread):
 
 
 def test_ill_conditioning_warns_where_it_matters():
+    # Predicted error 1.6e-3. At 1e-7 some BLAS kernels find a correlation above 1, which is refused.
     with pytest.warns(UserWarning, match=r"ill-conditioned with reg=0: .* off by .*docs/own-data"):
-        RCCA(1, feature_map="linear", reg=0).fit(*nearly_equal_columns(1e-7))
+        RCCA(1, feature_map="linear", reg=0).fit(*nearly_equal_columns(2.5e-7))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = RCCA(1, feature_map="linear", reg=0).fit(*nearly_equal_columns(1e-5))
