@@ -128,6 +128,23 @@ def test_unavailable_dataset_costs_nothing_else_and_is_tried_again(project):
     assert project.planned("--configfile", "mine.yaml") == {}
 
 
+def test_what_could_not_be_fetched_is_said_at_the_end_though_no_experiment_uses_it(project):
+    rcca = {"own": EXPERIMENT | {"title": "own data", "dataset": "mine"}}
+    own = {"mine": write_own_data(project)}
+    write_settings(project, datasets=own, prepare=["xrmb"], rcca=rcca)
+    code, screen = project.launch("--configfile", "mine.yaml")
+    assert code == 0, screen
+    last = screen.partition("The paper: ")[2]
+    assert "  xrmb: could not fetch xrmb.1; what was tried and what you can do: results/mi" in last
+    assert "All that these settings ask for was run." not in last
+
+    record = project.file("data/fetched/xrmb.json")
+    record.write_text("{", encoding="utf-8")
+    code, screen = project.run("-m", "snakemake", "--configfile", "mine.yaml", "-R", "data_table")
+    assert code == 1
+    assert "Delete data/fetched/xrmb.json and run again to fetch it anew" in screen
+
+
 def test_target_data_says_what_is_unavailable_and_what_was_tried(project):
     write_settings(
         project,

@@ -190,9 +190,13 @@ def availability(entry: Dataset, cache: Path) -> str:
     files = entry.source.files.values()
     if all(is_cached(file, cache) for file in files):
         return "in the cache"
-    if all(is_cached(file, cache) or in_mirror(file) for file in files):
+    mirrored = {file.name: in_mirror(file) for file in files if not is_cached(file, cache)}
+    if all(mirrored.values()):
         return "in the mirror"
-    return "from the network, untried"
+    wrong = next((name for name, is_right in mirrored.items() if is_right is False), None)
+    return "from the network, untried" + (
+        f" (wrong content in the mirror: {wrong})" if wrong else ""
+    )
 
 
 def prepare(
