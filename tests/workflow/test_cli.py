@@ -84,7 +84,10 @@ def test_one_figure_says_how_much_work_it_is(project):
         (None, "mine.yaml: not a file of settings in YAML: [Errno 2] No such file"),
         ("run: [\n", "mine.yaml: not a file of settings in YAML: while parsing"),
         ("run: mine\nsed: 1\n", "sed: unknown key; did you mean 'seed'?"),
-        ("- run\n", "mine.yaml: not a file of settings: it must consist of keys and values"),
+        (
+            "- run\n",
+            "mine.yaml: not a file of settings in YAML: it must consist of keys and values",
+        ),
     ],
     ids=["missing", "no YAML", "mistaken", "a list"],
 )
