@@ -8,10 +8,10 @@ from typing import Any
 
 from workflow.data.errors import DataError
 from workflow.lib.provenance import (
-    checked,
     environment,
     is_rendering,
     read_record,
+    verify,
     write_text,
 )
 
@@ -29,7 +29,8 @@ def publish(run: Path, published: Path, readme: Path = Path("README.md")) -> int
     ------
     DataError
         If the fits of the run do not come from one commit without changes, nor its tables and
-        figures from one, or if a file is not what its job wrote.
+        figures from one, or if a file, or one that it was
+        made from, is not what its job wrote.
     """
     files = sorted(
         [
@@ -51,7 +52,8 @@ def publish(run: Path, published: Path, readme: Path = Path("README.md")) -> int
         "files": {},
         "jobs": records,
     }
-    contents = {file.relative_to(run).as_posix(): checked(file) for file in files}
+    verify(*files)
+    contents = {file.relative_to(run).as_posix(): file.read_bytes() for file in files}
     merged["files"] = {name: records[name]["sha256"] for name in contents}
     kept = published / "bench"
     for old in published.iterdir() if published.is_dir() else ():
