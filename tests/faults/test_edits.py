@@ -36,9 +36,15 @@ def forge_request(file):
     record.write_text(json.dumps(found))
 
 
-@pytest.mark.parametrize("harm", [edit, cut, lose_record, forge_request])
 @pytest.mark.parametrize(
-    "name", ["tables/rcca.md", "rcca/sums.csv", "rcca/digits/fourier-0.sums.csv", "report.html"]
+    ("harm", "name"),
+    [
+        (edit, "tables/rcca.md"),
+        (lose_record, "rcca/sums.csv"),
+        (edit, "rcca/digits/fourier-0.sums.csv"),
+        (forge_request, "rcca/digits/fourier-0.sums.csv"),
+        (cut, "report.html"),
+    ],
 )
 def test_edited_output(finished, reference, tally, harm, name):
     file = finished.file(f"{RESULTS}/{name}")
@@ -51,14 +57,14 @@ def test_edited_output(finished, reference, tally, harm, name):
         finished.finish(reference)
 
 
-@pytest.mark.parametrize("text", ['{"run_id": null}', "[]", "", "\0", "[" * 9999])
+@pytest.mark.parametrize("text", ['{"run_id": null}', "["])
 def test_edited_record_of_the_launcher(finished, reference, tally, text):
     bystander = subprocess.Popen(["sleep", "600"])
     record = finished.file(".snakemake/rnca-launch.json")
     record.write_text(text)
     with tally.trying("launcher's record, edited"):
         code, screen = finished.call()
-        assert code == (1 if text else 0)
+        assert code == 1
         assert "Traceback" not in screen
         assert bystander.poll() is None
         record.unlink()
