@@ -84,6 +84,8 @@ class Run:
 
 def main() -> int:
     """Run Snakemake with the arguments of the command line and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):  # a terminal may not know every sign
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     arguments = sys.argv[1:]
     options, _ = get_argument_parser().parse_known_args(arguments)
     directory = Path(options.directory or ".").resolve()

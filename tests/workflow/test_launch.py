@@ -335,6 +335,17 @@ def test_file_of_the_future_is_named_before_anything_is_deleted(toy):
     assert toy.launch_to_end()[0] == 0
 
 
+def test_summary_is_shown_where_not_every_sign_can_be(toy):
+    toy.let_go()
+    summary = toy.directory / "results" / "default" / "summary.txt"
+    summary.write_text("1.0 ± 0.5\n", encoding="utf-8")
+    write_record_of(summary)
+    shell = toy.start("env", "PYTHONIOENCODING=ascii", *LAUNCHER)
+    out, _ = shell.communicate(timeout=180)
+    assert shell.returncode == 0
+    assert "1.0 ? 0.5" in out
+
+
 def test_dry_run_prints_no_summary(toy):
     code, out, _ = toy.launch_to_end("-np")
     assert code == 0

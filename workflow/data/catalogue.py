@@ -259,3 +259,8 @@ if __name__ == "__main__":
 
     with job(snakemake) as asked:
         prepare(snakemake.wildcards.dataset, snakemake.output[0], entry=asked.entry)
+        for file, sha256 in asked.own.items():
+            if file_sha256(Path(file)) != sha256:
+                raise DataError(
+                    f"{file}: changed since the run began; run again to use it as it is"
+                )

@@ -38,6 +38,8 @@ if TYPE_CHECKING:  # it is slow to import, and the catalogue imports this module
 
 KINDS = ("npz", "npy", "csv", "mat")
 _NPZ_LIMIT = 1 << 36
+# What pandas reads as a value though it is no number.
+_VALUES = {"true", "false", "na", "n/a", "null", "none"}
 
 
 class _Place(NamedTuple):
@@ -173,7 +175,9 @@ def _read_csv(place: _Place) -> pd.DataFrame:
         raise
     except (ValueError, OSError, csv.Error) as error:
         raise DataError(f"{file}: not a comma-separated table ({error})") from error
-    if header and not first[0] and _counts_rows(frame):
+    if header and not first[0]:
+        if not _counts_rows(frame):
+            raise DataError(f"{file}: the first column has no name and does not count the rows")
         frame = frame.iloc[:, 1:]
     frame = _chosen(place, frame)
     text = [column for column in frame.columns if frame[column].dtype.kind not in "biuf"]
@@ -184,19 +188,26 @@ def _read_csv(place: _Place) -> pd.DataFrame:
 
 def _has_header(place: _Place, first: list[str]) -> bool:
     """Tell whether a first line names columns; refuse what may be names or a row of data."""
-    if not all(map(_is_number, first)):
+    values = [field for field in first if _is_number(field) or field.lower() in _VALUES]
+    if not values or not first[0]:  # pandas and R leave the name of an index empty
         return True
     # Of a split or of groups the number of rows tells.
-    if place.key in ("x", "y") and all(map(str.isdigit, first)):
-        whole = [int(field) for field in first]
-        steps = {after - before for before, after in pairwise(whole)}
-        usual = whole[:1] == [0] and steps <= {1}  # as pandas numbers columns
-        if usual or (len(whole) > 2 and len(steps) == 1 and min(steps) > 0):
-            raise DataError(
-                f"{place.file}: the first line, {_some(first)}, may be names of columns or a row "
-                f"of data. Say which: {{file: {place.file}, header: true}}, or `header: false`"
-            )
+    if place.key in ("x", "y") and (len(values) < len(first) or _counts(first)):
+        raise DataError(
+            f"{place.file}: the first line, {_some(first)}, may be names of columns or a row "
+            f"of data. Say which: {{file: {place.file}, header: true}}, or `header: false`"
+        )
     return False
+
+
+def _counts(fields: list[str]) -> bool:
+    """Tell whether fields count up, as pandas numbers columns, or as years and wavelengths do."""
+    if not all(map(str.isdigit, fields)):
+        return False
+    whole = [int(field) for field in fields]
+    steps = {after - before for before, after in pairwise(whole)}
+    is_range = whole[:1] == [0] and steps <= {1}
+    return is_range or (len(whole) > 2 and len(steps) == 1 and min(steps) > 0)
 
 
 def _chosen(place: _Place, frame: pd.DataFrame) -> pd.DataFrame:

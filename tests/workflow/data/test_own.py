@@ -106,7 +106,26 @@ BAD_FILES = {
     "fewer rows": (lambda: np.save("y.npy", Y[:5]), NPY, "differ in their number of rows"),
     "NaN": (lambda: np.save("y.npy", Y * np.nan), NPY, "nan at row 0"),
     "one dimension": (lambda: np.save("y.npy", Y[:, 0]), NPY, "1 dimensions, expected 2"),
-    "text in csv": (lambda: _write("y.csv", "1,a\n" * 6), ENTRIES["csv"], "'a' is not numeric"),
+    "text in csv": (
+        lambda: _write("y.csv", "b,a\n" + "1,c\n" * 6),
+        ENTRIES["csv"],
+        "'a' is not num",
+    ),
+    "text and numbers": (
+        lambda: _write("y.csv", "1,a\n" * 6),
+        ENTRIES["csv"],
+        "first line, 1, a, may be names",
+    ),
+    "hole in the first line": (
+        lambda: _write("y.csv", "NA,1.5\n" + "2,3.5\n" * 5),
+        ENTRIES["csv"],
+        "nan at row 0, column 0",
+    ),
+    "index of another kind": (
+        lambda: _write("y.csv", ",a\n" + "7,1\n" * 6),
+        ENTRIES["csv"],
+        "the first column has no name and does not count the rows",
+    ),
     "ragged csv": (lambda: _write("y.csv", "1,2\n1,2\n1,2,3\n"), ENTRIES["csv"], "not a comma-sep"),
     "hole in csv": (lambda: _write("y.csv", "1,2\n" * 5 + "1,\n"), ENTRIES["csv"], "nan at row 5"),
     "empty csv": (lambda: _write("y.csv", ""), ENTRIES["csv"], "not a comma-separated table"),
@@ -143,7 +162,7 @@ BAD_FILES = {
         "the first column, '?0'?, counts the rows.*index=False.*columns: all",
     ),
     "named index": (
-        lambda: pd.DataFrame(Y).to_csv("y.csv", index_label="id"),
+        lambda: pd.DataFrame(Y, columns=list("abc")).to_csv("y.csv", index_label="id"),
         ENTRIES["csv"],
         "the first column, 'id', counts the rows",
     ),
@@ -192,6 +211,11 @@ def test_first_lines_and_columns_that_count_may_be_data():
     _write("y.csv", "0,1,2\n1,5,7\n2,8,8\n3,0,0\n4,1,1\n5,0,9\n")
     place = {"file": "y.csv", "header": False, "columns": "all"}
     assert read("mine", {**ENTRIES["csv"], "y": place}).arrays["y"][0].tolist() == [0, 1, 2]
+
+
+def test_first_line_of_truths_is_data():
+    _write("y.csv", "True,False\n" * 6)
+    assert read("mine", ENTRIES["csv"]).arrays["y"].tolist() == [[True, False]] * 6
 
 
 def test_blank_lines_of_a_csv_are_no_rows():
