@@ -25,6 +25,8 @@ _MODULES = {
     "lupi": ("PrivilegedFeatures",),
     "model_selection": ("RCCACV",),
     "pca": ("RPCA",),
+    "regression": ("FeatureRidge",),
+    "saving": ("load_model", "save_model"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 __all__ = sorted(_HOME)

@@ -1,6 +1,6 @@
 """Randomized autoencoders (Section 5.4 of the paper): RPCA encodes, ridge regression decodes."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rnca._core.mapping import check_count
-from rnca._core.rows import PILOT_ROWS, FloatArray, View, grid
+from rnca._core.rows import PILOT_ROWS, ComputedRows, FloatArray, View, grid
 from rnca._core.seeding import seeds
 from rnca._core.state import unfitted_copy
 from rnca.features import FeatureMap, LinearFeatures
@@ -180,7 +180,8 @@ instance, default="fourier"
             decoder.draw(self._encode(sample, self.n_components), sample)
         except ValueError as error:
             raise ValueError(f"decoder: {error}") from error
-        latent = _Encoded(self._encode, view, self.n_components)
+        d = self.n_components
+        latent = ComputedRows(view, lambda rows: self._encode(rows, d), d)
         decoder.solve(decoder.accumulate(latent, view.data))
         self.__dict__ = {**vars(self), "decoder_": decoder, "n_components_": self.n_components}
         return self
@@ -286,18 +287,6 @@ instance, default="fourier"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-class _Encoded:
-    """Latent factors of the rows of a view, computed when they are read."""
-
-    def __init__(
-        self, encode: Callable[[FloatArray, int], FloatArray], view: View, n_components: int
-    ) -> None:
-        self.encode, self.view = encode, view
-        self.shape = (len(view), n_components)
-
-    def __getitem__(self, rows: slice) -> FloatArray:
-        return self.encode(self.view.read(*rows.indices(len(self.view))[:2]), self.shape[1])

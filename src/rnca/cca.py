@@ -2,21 +2,25 @@
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils._set_output import _get_container_adapter
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rnca._core.correlation import Correlations
-from rnca._core.fitting import FeatureFit, Matrix, shortened
-from rnca._core.mapping import check_count, pair
+from rnca._core.correlation import Correlations, crossed
+from rnca._core.fitting import DRAWN, FeatureFit, Matrix, shortened
+from rnca._core.mapping import centred_features, check_count, check_width, pair
 from rnca._core.moments import Moments
 from rnca._core.rows import (
+    ComputedRows,
+    FloatArray,
     View,
     check_at_least_two_rows,
     check_pair,
+    grid,
     rechunk,
     view_of_columns,
 )
@@ -25,8 +29,20 @@ from rnca._core.state import unfitted_copy
 from rnca._core.whitening import Factor, Whitened
 from rnca.features import FeatureMap
 from rnca.inference import PermutationResult, permutation_test
+from rnca.regression import FeatureRidge
 
 _ROUNDING = 1e-6
+# What `solve` sets.
+_SOLUTION = (
+    "correlations_",
+    "training_correlations_",
+    "mean_x_",
+    "mean_y_",
+    "F_",
+    "G_",
+    "conditioning_",
+    "n_samples_",
+)
 # Independent views show training correlations this large with 20 rows per feature and reg = 0.
 _NOISE_LIMIT = 0.43
 # Predicted error of the correlations above which a fit warns.
@@ -150,6 +166,42 @@ instance, or a pair, default="fourier"
         """
         return self._fit_stream(rechunk(chunks, self._head_rows(), "Xy"))
 
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Add rows to the fit; the solution is computed when it is next asked for.
+
+        The first call draws the maps from its rows: give it as many rows as features, or more.
+        Equals `fit_chunks` if these are its head. Fits by `fit` and `fit_chunks` grow as well.
+
+        Parameters
+        ----------
+        X : array-like of shape (rows, p)
+        y : array-like of shape (rows, q)
+
+        Returns
+        -------
+        self
+        """
+        views = self._views(X, y)
+        grown = hasattr(self, "map_x_")
+        fresh = unfitted_copy(self, keep=DRAWN if grown else ())
+        validate_data(fresh, X, reset=not grown, skip_check_array=True)
+        if grown:
+            self._check_has_moments()
+        else:
+            fresh._draw_maps(*views)
+        added = fresh._moments_of_rows(views, 0, None)
+        fresh.moments_ = self.moments_.merge(added) if grown else added
+        self.__dict__ = fresh.__dict__
+        return self
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            if name in _SOLUTION and "moments_" in vars(self):
+                return getattr(self.solve(self.moments_), name)
+            remedy = ": call fit_predictor(X, y) first" if name.startswith("predict") else ""
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{remedy}.")
+
     def draw(self, X: Any, y: Any) -> Self:
         """Draw both feature maps (widths, weights, landmarks) without a pass over the data.
 
@@ -268,7 +320,7 @@ instance, or a pair, default="fourier"
             Signed. A variable that is constant on these rows has correlation 0.
         """
         correlations = Correlations()
-        for u, v in self._variable_chunks(X, y):
+        for u, v in zip(*self._variables(*self._checked_views(X, y)), strict=True):
             correlations.update(u, v)
         return correlations.values()
 
@@ -279,6 +331,84 @@ instance, or a pair, default="fourier"
         compare `component_correlations`, which keeps signs.
         """
         return float(np.abs(self.component_correlations(X, y)).sum())
+
+    def loadings(self, X: Any, y: Any) -> tuple[Matrix, Matrix]:
+        """Correlation of each original column with each canonical variable of its view.
+
+        Returns
+        -------
+        ndarray of shape (p, n_components), ndarray of shape (q, n_components)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rnca import RCCA
+        >>> rng = np.random.default_rng(0)
+        >>> X, Y = rng.normal(size=(2, 1000, 3))
+        >>> Y[:, 2] += 2 * X[:, 0]
+        >>> of_x, of_y = RCCA(1, feature_map="linear").fit(X, Y).loadings(X, Y)
+        >>> int(abs(of_x[:, 0]).argmax()), int(abs(of_y[:, 0]).argmax())
+        (0, 2)
+        """
+        views = self._checked_views(X, y)
+        found = [Correlations(crossed) for _ in views]
+        for at, variables in enumerate(self._variables(*views)):
+            chunks = grid(0, len(views[at]), self._chunk_size())
+            for bounds, u in zip(chunks, variables, strict=True):
+                found[at].update(views[at].read(*bounds), u)
+        return found[0].values(), found[1].values()
+
+    def fit_predictor(self, X: Any, y: Any, reg: float = 1e-8) -> Self:
+        """Fit what `predict` needs: ridge regression of the columns of y on X's variables.
+
+        One more pass, of the features of X alone: the pass of the fit sees the features of y, not
+        its columns. The rows need not be those of the fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        y : array-like of shape (n, q) or (n,)
+        reg : float, default=1e-8
+            Added to the variances of the canonical variables, which are about 1.
+
+        Returns
+        -------
+        self
+        """
+        ridge = FeatureRidge(
+            feature_map="linear", reg=reg, chunk_size=self.chunk_size, dtype="float64"
+        )
+        self.predictor_ = ridge.fit(self._lazy_variables(X), y)
+        return self
+
+    @available_if(lambda self: "predictor_" in vars(self))  # type: ignore[untyped-decorator]
+    def predict(self, X: Any) -> FloatArray:
+        """Predict the other view from X, after `fit_predictor`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+
+        Returns
+        -------
+        ndarray of shape (n, q), or (n,) if y in `fit_predictor` was
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rnca import RCCA
+        >>> X = np.random.default_rng(0).uniform(-1, 1, size=(500, 2))
+        >>> Y = np.column_stack([X[:, 0] ** 2, np.sin(3 * X[:, 1])])
+        >>> model = RCCA(2, n_features=50, reg=1e-4, random_state=0).fit(X, Y)
+        >>> bool(model.fit_predictor(X, Y).prediction_score(X, Y) > 0.9)
+        True
+        """
+        return self.predictor_.predict(self._lazy_variables(X))
+
+    @available_if(lambda self: "predictor_" in vars(self))  # type: ignore[untyped-decorator]
+    def prediction_score(self, X: Any, y: Any) -> float:
+        """Mean over the columns of y of the share R² of variance that `predict` explains."""
+        return float(self.predictor_.score(self._lazy_variables(X), y))
 
     def permutation_test(
         self,
@@ -314,19 +444,32 @@ instance, or a pair, default="fourier"
         -------
         PermutationResult
         """
-        u, v = map(np.concatenate, zip(*self._variable_chunks(X, y), strict=True))
+        u, v = (np.concatenate(list(z)) for z in self._variables(*self._checked_views(X, y)))
         return permutation_test(u, v, n_permutations, groups, random_state)
 
-    def _variable_chunks(self, X: Any, y: Any) -> Iterator[tuple[Matrix, Matrix]]:
-        """Yield the canonical variables of chunks of rows of both views, in float64."""
+    def _checked_views(self, X: Any, y: Any) -> list[View]:
         check_is_fitted(self, "correlations_")
-        x_view, y_view = self._views(X, y)
+        views = self._views(X, y)
         validate_data(self, X, reset=False, skip_check_array=True)
-        check_at_least_two_rows(len(x_view), "X")
-        yield from zip(
-            self._projected_chunks(x_view, self.map_x_, self.mean_x_, self.F_),
-            self._projected_chunks(y_view, self.map_y_, self.mean_y_, self.G_),
-            strict=True,
+        check_at_least_two_rows(len(views[0]), "X")
+        return views
+
+    def _variables(self, x: View, y: View) -> tuple[Iterator[Matrix], Iterator[Matrix]]:
+        """Canonical variables of each view, chunk by chunk in float64."""
+        return (
+            self._projected_chunks(x, self.map_x_, self.mean_x_, self.F_),
+            self._projected_chunks(y, self.map_y_, self.mean_y_, self.G_),
+        )
+
+    def _lazy_variables(self, X: Any) -> ComputedRows:
+        """Canonical variables of X as a table, computed when its rows are read."""
+        check_is_fitted(self, "correlations_")
+        validate_data(self, X, reset=False, skip_check_array=True)
+        view = View(X, "X")
+        check_width(view, self.map_x_)
+        basis, mean = self.F_, self.mean_x_
+        return ComputedRows(
+            view, lambda rows: centred_features(self.map_x_, rows, mean) @ basis, basis.shape[1]
         )
 
     def _views(self, X: Any, y: Any) -> list[View]:

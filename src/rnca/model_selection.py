@@ -289,6 +289,7 @@ class RCCACV(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # ty
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.target_tags.required = True
         tags.target_tags.multi_output = True

@@ -5,11 +5,16 @@ route; float32 features 1e-7 (cosines, linear) and 1e-5 (Nyström, whose covaria
 ill-conditioned), since their rounding depends on the shapes that sgemm is given.
 """
 
+import pickle
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import threadpoolctl
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csc_array, csr_array
 from sklearn.cross_decomposition import CCA
+from sklearn.linear_model import Ridge
 
 import oracles
 from rnca import RCCA, FourierFeatures, Moments, NystroemFeatures, median_gamma
@@ -161,6 +166,72 @@ def test_constant_variables_have_correlation_zero(halves):
         for n in (2, 3, 7, 1000):
             same = np.repeat(X[i : i + 1], n, axis=0), np.repeat(Y[i : i + 1], n, axis=0)
             assert_array_equal(model.component_correlations(*same), 0)
+
+
+def test_loadings_are_numpys_correlations(halves):
+    X, Y = (view[:, ::3] for view in halves)
+    model = rcca(m=60, n_components=3, chunk_size=200).fit(X, Y)
+    for view, variables, found in zip(
+        (X, Y), model.transform(X, Y), model.loadings(X, Y), strict=True
+    ):
+        varies = view.std(axis=0) > 0
+        expected = np.corrcoef(view[:, varies].T, variables.T)[: varies.sum(), varies.sum() :]
+        assert_allclose(found[varies], expected, atol=1e-12)
+        assert_array_equal(found[~varies], 0)
+
+
+def test_predictions_are_those_of_ridge_on_the_canonical_variables(halves):
+    X, Y = halves
+    model = rcca(m=60, n_components=5, chunk_size=200).fit(X, Y)
+    with pytest.raises(AttributeError, match=r"no attribute 'predict': call fit_predictor"):
+        model.predict(X)
+    model.fit_predictor(X[:900], Y[:900], reg=0.1)
+    U = model.transform(X)
+    peer = Ridge(0.1 * 899).fit(U[:900], Y[:900])
+    assert_allclose(model.predict(X), peer.predict(U), atol=1e-9)
+    expected = peer.score(U[900:], Y[900:])
+    assert model.prediction_score(X[900:], Y[900:]) == pytest.approx(expected, abs=1e-9)
+    assert model.fit_predictor(X, Y[:, 3]).predict(X).shape == (1797,)
+
+
+@pytest.mark.parametrize("sizes", [(500, 1297), (400, 3, 900, 494)])
+def test_partial_fits_equal_a_stream_of_chunks(halves, kind, sizes):
+    edges = np.cumsum([0, *sizes])
+    parts = [tuple(v[a:b] for v in halves) for a, b in pairwise(edges)]
+    model = rcca(kind, chunk_size=sizes[0])
+    for part in parts:
+        model.partial_fit(*part)
+    expected = rcca(kind, chunk_size=sizes[0]).fit_chunks(parts)
+    assert_allclose(model.correlations_, expected.correlations_, rtol=0, atol=1e-9)
+    assert model.n_samples_ == 1797
+    assert model.score(*halves) == pytest.approx(expected.score(*halves), abs=1e-7)
+
+
+def test_a_fit_grows_and_a_failed_part_changes_nothing(halves):
+    X, Y = halves
+    model = rcca(m=60).fit(X[:900], Y[:900])
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match="NaN at row 7"):
+        model.partial_fit(np.where(np.arange(897)[:, None] == 7, np.nan, X[900:]), Y[900:])
+    with pytest.raises(ValueError, match="X has 31 features, but RCCA is expecting 32"):
+        model.partial_fit(X[900:, 1:], Y[900:])
+    assert vars(model) == before
+    moments = model.draw(X[:900], Y[:900]).accumulate(X, Y)
+    grown = rcca(m=60).fit(X[:900], Y[:900]).partial_fit(X[900:], Y[900:])
+    assert_allclose(grown.correlations_, model.solve(moments).correlations_, rtol=0, atol=1e-9)
+    loaded = pickle.loads(pickle.dumps(grown))
+    with pytest.raises(ValueError, match="needs the moments of a fit"):
+        loaded.partial_fit(X, Y)
+    with pytest.raises(AttributeError, match="no attribute 'correlations_'"):
+        _ = rcca().correlations_
+
+
+@pytest.mark.parametrize("form", [csr_array, csc_array])
+def test_sparse_rows_equal_dense_ones(halves, kind, form):
+    dense = rcca(kind, chunk_size=200).fit(*halves)
+    sparse = rcca(kind, chunk_size=200).fit(*map(form, halves))
+    assert_array_equal(sparse.correlations_, dense.correlations_)
+    assert_array_equal(sparse.transform(form(halves[0])), dense.transform(halves[0]))
 
 
 @pytest.mark.parametrize("chunk_size", [1, 7, 500, 1797, 10_000])

@@ -6,9 +6,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
+from sklearn.metrics import r2_score
 
+from rnca import FeatureRidge
 from rnca._core.rows import shard_bounds
-from rnca.regression import FeatureRidge
 
 
 def ridge(**given):
@@ -35,6 +36,14 @@ def test_shards_and_chunks_change_nothing_beyond_rounding(halves):
     for start, stop in shard_bounds(len(X), 3, 200):
         moments.merge(sharded.accumulate(X, Y, start, stop))
     assert_allclose(sharded.solve(moments).predict(X), expected, atol=1e-9)
+
+
+def test_one_column_of_targets_is_predicted_and_scored(halves):
+    X, Y = halves
+    model = ridge().fit(X, Y[:, 5])
+    assert model.predict(X).shape == (1797,)
+    assert_allclose(model.predict(X), ridge().fit(X, Y[:, 5:6]).predict(X)[:, 0], atol=1e-12)
+    assert model.score(X, Y[:, 5]) == r2_score(Y[:, 5], model.predict(X))
 
 
 def test_a_path_is_separate_fits(halves):

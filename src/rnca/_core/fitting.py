@@ -241,6 +241,11 @@ class FeatureFit(BaseEstimator):
             filled += len(projected)
         return out
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def __getstate__(self) -> Any:
         # Moments serve `path` and can take gigabytes: a pickled model is one to deploy.
         state: Any = super().__getstate__()

@@ -1,7 +1,7 @@
 """Rows of a view, read and checked a chunk at a time."""
 
 import mmap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -27,8 +27,8 @@ class View:
 
     Parameters
     ----------
-    data : array-like, memory map, or any object with a two-dimensional ``shape`` whose slices of
-        rows numpy can read
+    data : array-like, sparse matrix, memory map, or any object with a two-dimensional ``shape``
+        whose slices of rows numpy can read
     name : str
         Used in error messages.
     columns : ndarray of str, optional
@@ -58,6 +58,8 @@ class View:
         if isinstance(self.data, np.ndarray):
             picked = self.data[unique]
             _release_pages(self.data)
+        elif issparse(self.data):
+            picked = self.data[unique].toarray()
         else:  # HDF5 and zarr read whole chunks: neighbours share one slice
             gap = max(_GAP, (getattr(self.data, "chunks", None) or (0,))[0])
             apart = (np.diff(unique) > gap) | (np.diff(unique // _SLICE) > 0)
@@ -71,6 +73,9 @@ class View:
 
     def _in_memory(self, start: int, stop: int) -> npt.NDArray[Any]:
         """Read rows; those of a memory map are copied, and their pages released."""
+        if issparse(self.data):
+            dense: npt.NDArray[Any] = self.data[start:stop].toarray()
+            return dense
         rows = np.asarray(self.data[start:stop])
         if _mapped_file(self.data) is not None:
             rows = rows.copy()
@@ -93,6 +98,27 @@ class View:
             f"{self.name} contains {value} at row {index[row]}, column {column}: all entries must "
             "be finite. Drop or impute such rows first."
         )
+
+
+class ComputedRows:
+    """A table whose rows are computed from those of a view when they are read.
+
+    Parameters
+    ----------
+    view : View
+    compute : callable
+        From rows of the view to rows of the table.
+    columns : int
+    """
+
+    def __init__(
+        self, view: View, compute: Callable[[FloatArray], FloatArray], columns: int
+    ) -> None:
+        self._view, self._compute = view, compute
+        self.shape = (len(view), columns)
+
+    def __getitem__(self, rows: slice) -> FloatArray:
+        return self._compute(self._view.read(*rows.indices(len(self._view))[:2]))
 
 
 def view_of_columns(data: Any, name: str) -> View:
@@ -132,10 +158,7 @@ def _column_names(data: Any) -> npt.NDArray[np.object_] | None:
 
 def _table(data: Any, name: str) -> Any:
     if issparse(data):
-        raise TypeError(
-            f"{name} is a sparse matrix, but dense data is required. "
-            "Use .toarray() to convert it, or give a memory map."
-        )
+        data = data.tocsr()  # made dense chunk by chunk
     sliceable = hasattr(data, "shape") and hasattr(data, "__getitem__")
     if not sliceable or isinstance(data, np.ndarray) or _is_frame(data):
         data = _array(data, name)

@@ -1,0 +1,107 @@
+"""Fitted models as files of numbers and settings: npz archives without pickles."""
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+import rnca
+from rnca._core.files import replacing
+
+_FORMAT = 1
+
+
+def save_model(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted estimator or feature map of this library to an npz file.
+
+    The file holds arrays, and settings as JSON; moments are left out, as in a pickle, and so is a
+    ``random_state`` that is not an integer.
+
+    Parameters
+    ----------
+    model : estimator
+    path : path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from rnca import RCCA, load_model, save_model
+    >>> X, Y = np.random.default_rng(0).normal(size=(2, 100, 3))
+    >>> model = RCCA(2, n_features=10, random_state=0, reg=0.1).fit(X, Y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/model.npz")
+    ...     again = load_model(f"{folder}/model.npz")
+    >>> bool((again.transform(X) == model.transform(X)).all())
+    True
+    """
+    arrays: dict[str, Any] = {}
+    settings = json.dumps({"format": _FORMAT, "model": _encoded(model, arrays)})
+    with replacing(path) as partial, partial.open("wb") as file:
+        np.savez(file, settings=np.array(settings), **arrays)
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Read a file of `save_model`; nothing in it can run code.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, or not of this format.
+    """
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
+            settings = json.loads(str(stored["settings"]))
+            if settings["format"] != _FORMAT:
+                raise ValueError(f"format {settings['format']}, this version reads {_FORMAT}")
+            return _decoded(settings["model"], stored)
+    except (MemoryError, FileNotFoundError):
+        raise
+    # zipfile, numpy and json raise almost anything on a damaged file.
+    except Exception as error:
+        raise ValueError(f"{path}: not a complete file of save_model ({error}).") from error
+
+
+def _encoded(value: Any, arrays: dict[str, Any]) -> Any:
+    """Return a value as JSON can hold it; its arrays go to ``arrays``."""
+    if isinstance(value, BaseEstimator):
+        if _class_named(type(value).__name__) is not type(value):
+            raise TypeError(f"{value!r} is no estimator of rnca: save what it consists of.")
+        state = value.__getstate__()
+        state.pop("_sklearn_version", None)
+        return {"class": type(value).__name__, "state": _encoded(state, arrays)}
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        arrays[name := f"array{len(arrays)}"] = value
+        return {"array": name}
+    if isinstance(value, np.ndarray | list | tuple):
+        return {type(value).__name__: [_encoded(each, arrays) for each in value]}
+    if isinstance(value, dict):
+        return {"dict": {key: _encoded(each, arrays) for key, each in value.items()}}
+    if isinstance(value, np.random.Generator | np.random.RandomState):
+        return None
+    if isinstance(value, type | np.dtype):
+        return np.dtype(value).name
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _decoded(value: Any, stored: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if "class" in value:
+        model = object.__new__(_class_named(value["class"]))
+        model.__dict__.update(_decoded(value["state"], stored))
+        return model
+    ((kind, held),) = value.items()
+    if kind == "array":
+        return stored[held]
+    if kind == "dict":
+        return {key: _decoded(each, stored) for key, each in held.items()}
+    parts = [_decoded(each, stored) for each in held]
+    return {"list": list, "tuple": tuple}.get(kind, lambda each: np.array(each, object))(parts)
+
+
+def _class_named(name: str) -> Any:
+    found = getattr(rnca, name) if name in rnca.__all__ else None
+    return found if isinstance(found, type) and issubclass(found, BaseEstimator) else None
