@@ -138,12 +138,6 @@ def test_what_could_not_be_fetched_is_said_at_the_end_though_no_experiment_uses_
     assert "  xrmb: could not fetch xrmb.1; what was tried and what you can do: results/mi" in last
     assert "All that these settings ask for was run." not in last
 
-    record = project.file("data/fetched/xrmb.json")
-    record.write_text("{", encoding="utf-8")
-    code, screen = project.run("-m", "snakemake", "--configfile", "mine.yaml", "-R", "data_table")
-    assert code == 1
-    assert "Delete data/fetched/xrmb.json and run again to fetch it anew" in screen
-
 
 def test_target_data_says_what_is_unavailable_and_what_was_tried(project):
     write_settings(

@@ -255,20 +255,6 @@ def test_replaced_own_data_are_used_and_missing_ones_refused(project):
     assert "same command" not in screen
 
 
-def test_own_data_that_change_while_they_are_read_are_refused(project):
-    write_own_data(project)
-    shutil.copy(project.file("views.npz"), project.file("before.npz"))
-    write_own_data(project, offset=1.0)
-    process = project.start("-m", "workflow.launch", "--configfile", "mine.yaml")
-    while not project.file("data/requests/data/catalogue/mine.json").is_file():
-        assert process.poll() is None
-    os.replace(project.file("before.npz"), project.file("views.npz"))
-    screen, _ = process.communicate(timeout=900)
-    assert process.returncode == 1
-    assert "views.npz: changed since the run began; run again to use it as it is" in screen
-    assert not project.file("results/mine/report.html").exists()
-
-
 def test_numbers_of_other_settings_are_refused_by_plain_snakemake_too(project):
     write_own_data(project)
     code, screen = project.launch("--configfile", "mine.yaml")

@@ -1,9 +1,13 @@
+import runpy
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
 from scipy.io import savemat
 
+from workflow.data import catalogue
 from workflow.data.__main__ import main
 from workflow.data.catalogue import prepare
 from workflow.data.errors import DataError
@@ -288,3 +292,20 @@ def test_check_fails_with_one_message(capsys):
     assert streams.err.startswith("error: dataset 'mydata': arrays differ")
     assert main(["check", "x.txt", "y.npy"]) == 1
     assert "give --kind" in capsys.readouterr().err
+
+
+def test_files_that_change_while_they_are_read_are_refused(tmp_path, capsys):
+    settings = {"entry": NPY, "own": {"x.npy": "0" * 64}}
+    job = SimpleNamespace(
+        params=SimpleNamespace(request={"settings": settings}),
+        output=[str(tmp_path / "out")],
+        wildcards=SimpleNamespace(dataset="mine"),
+        log=[str(tmp_path / "log")],
+        threads=1,
+        rule="prepare",
+    )
+    with pytest.raises(SystemExit):
+        runpy.run_path(catalogue.__file__, {"snakemake": job}, "__main__")
+    assert "x.npy: changed since the run began; run again to use it as it is" in (
+        capsys.readouterr().err
+    )
