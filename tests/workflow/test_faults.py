@@ -11,6 +11,8 @@ import psutil
 import pytest
 import yaml
 
+from workflow.data.catalogue import CATALOGUE
+
 TOLERANCE = {"linear": 1e-7, "fourier": 1e-7, "nystroem": 1e-5}
 EXPERIMENT = {
     "split": {"scheme": "given"},
@@ -137,6 +139,18 @@ def test_what_could_not_be_fetched_is_said_at_the_end_though_no_experiment_uses_
     last = screen.partition("The paper: ")[2]
     assert "  xrmb: could not fetch xrmb.1; what was tried and what you can do: results/mi" in last
     assert "All that these settings ask for was run." not in last
+
+
+def test_run_whose_datasets_are_all_skipped_ends_well_and_says_so_in_every_stage(project):
+    file = project.file("config/test.yaml")
+    settings = yaml.safe_load(file.read_text(encoding="utf-8"))
+    settings["skip"] = [name for name, entry in CATALOGUE.items() if entry.source is None]
+    file.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    code, screen = project.launch("--configfile", "config/test.yaml")
+    assert code == 0, screen
+    for name in ("rcca", "rpca", "lupi", "autoencoder", "maps", "extensions_discriminants"):
+        table = project.file(f"results/test/tables/{name}.md").read_text(encoding="utf-8")
+        assert "**: not run, left out by `skip` in the settings" in table, name
 
 
 def test_target_data_says_what_is_unavailable_and_what_was_tried(project):

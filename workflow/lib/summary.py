@@ -11,7 +11,7 @@ if __name__ == "__main__":
     with job(snakemake) as asked:
         given = snakemake.input
         lines = [checked(table).decode() for table in given.get("tables", [])]
-        lines.append(f"The paper: {checked(given.claims).decode().splitlines()[0]}")
+        lines.append(f"Ledger: {checked(given.claims).decode().splitlines()[0]}")
         not_run = [
             f"  {asked.titles[Path(file).parent.name].get(name, name)}: {reason}"
             for file in given.get("outcomes", [])
@@ -26,7 +26,7 @@ if __name__ == "__main__":
         if not not_run + not_fetched:
             lines.append("All that these settings ask for was run.")
         if leaks := given.get("leaks"):
-            found, _ = read_outcomes(leaks, [])
+            found, _ = read_outcomes(leaks, ["experiment", "part", "kind", "rows", "of"])
             telling = leak_lines(found, asked.titles["rcca"])
             lines += ["Leaks:", *(f"  {line}" for line in telling)] if telling else []
         write_text(snakemake.output[0], "\n".join(lines) + "\n")
