@@ -22,7 +22,12 @@ from workflow.lib.requests import Request
 from workflow.lib.resources import growing
 from workflow.lib.settings import check
 from workflow.lib.strict_yaml import load
+from workflow.lib.terminal import take_over
 
+# Jobs print to logs, where a progress bar is a line each time.
+os.environ.setdefault("TQDM_MININTERVAL", "10")
+if workflow.is_main_process:
+    take_over(logger, stage_names(), lambda: workflow.dryrun)
 for file in workflow.configfiles:
     load(Path(file))
 settings = check(config)

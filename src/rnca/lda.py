@@ -81,7 +81,7 @@ class RLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, B
     >>> from sklearn.datasets import make_circles
     >>> from rnca import RLDA
     >>> X, ring = make_circles(400, factor=0.5, noise=0.05, random_state=0)
-    >>> RLDA(random_state=0).fit(X[:200], ring[:200]).score(X[200:], ring[200:])
+    >>> RLDA(dtype="float64", random_state=0).fit(X[:200], ring[:200]).score(X[200:], ring[200:])
     1.0
     """
 
@@ -116,10 +116,6 @@ class RLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, B
         X : array-like, memory map or row-sliceable object of shape (n, d)
         y : array-like of shape (n,)
             Classes: numbers or text.
-
-        Returns
-        -------
-        self
         """
         view = View(X)
         fresh = unfitted_copy(self)
