@@ -9,7 +9,6 @@ from workflow.lib.provenance import write_csv, write_text
 from workflow.stages.autoencoder.figures import (
     PICTURE_COLUMNS,
     error_figure,
-    latent_figure,
     reconstructions_figure,
 )
 from workflow.stages.autoencoder.tables import (
@@ -30,4 +29,3 @@ if __name__ == "__main__":
         write_text(out["autoencoder.md"], table)
         save(reconstructions_figure(pictures, summary, titles), out, "autoencoder")
         save(error_figure(summary, titles), out, "autoencoder_errors")
-        save(latent_figure(pictures, titles), out, "autoencoder_latent")

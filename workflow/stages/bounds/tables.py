@@ -103,11 +103,11 @@ def points(drawn: pd.DataFrame, published: pd.DataFrame, sweeps: Sequence[str]) 
     Returns
     -------
     DataFrame
-        ``mean`` with its 95 % confidence interval ``mean_low`` to ``mean_high``, the range ``low``
-        to ``high`` of 95 % of the draws, ``published``, ``ratio`` of ours to it with an interval
-        ``ratio_low`` to ``ratio_high`` that allows for the error of the paper's mean too, and the
-        bounds: ``bound_printed``, for RPCA ``bound_sharp`` with the measured ‖K‖, and for RCCA
-        ``bound_proved``.
+        ``point`` in words, ``mean`` with its 95 % confidence interval ``mean_low`` to
+        ``mean_high``, the range ``low`` to ``high`` of 95 % of the draws, ``published``, ``ratio``
+        of ours to it with an interval ``ratio_low`` to ``ratio_high`` that allows for the error of
+        the paper's mean too, and the bounds: ``bound_printed``, for RPCA ``bound_sharp`` with the
+        measured ‖K‖, and for RCCA ``bound_proved``.
     """
     groups = drawn.groupby(_POINT, sort=False)
     summary = groups.agg(
@@ -125,6 +125,8 @@ def points(drawn: pd.DataFrame, published: pd.DataFrame, sweeps: Sequence[str]) 
     theirs = theirs[["panel", "varying", "value", "published"]]
     summary = summary.merge(theirs, "left", ["panel", "varying", "value"])
     summary.loc[~summary["experiment"].isin(sweeps), "published"] = np.nan
+    names = zip(summary["varying"], summary["value"], strict=True)
+    summary["point"] = [f"{varying} = {value:g}" for varying, value in names]
     ratio = summary["mean"] / summary["published"]
     error = summary["sd"] * np.sqrt(1 / summary["draws"] + 1 / PUBLISHED_DRAWS)
     half = _half_width(error, summary["draws"]) / summary["published"]
@@ -301,7 +303,8 @@ def against_the_bound(violations: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         One row per kind of features, γ, n and ``ratio``; ``excess`` is the mean error over the
-        bound, which it violates where it is above 1.
+        bound, which it violates where it is above 1. ``excess_high`` is infinite: larger n or other
+        data may give more, so that no finite number of cases shows that the bound holds.
     """
     summary = (
         violations.groupby(["features", "gamma", "n", "ratio", "m"], sort=False)
@@ -319,7 +322,7 @@ def against_the_bound(violations: pd.DataFrame) -> pd.DataFrame:
     summary["limit"] = [
         limiting_cca_error(n, m / n, factor * gamma) for n, m, gamma, factor, _ in rows
     ]
-    return summary.assign(excess=summary["error"] / summary["bound"])
+    return summary.assign(excess=summary["error"] / summary["bound"], excess_high=np.inf)
 
 
 def against_m(correlations: pd.DataFrame) -> pd.DataFrame:

@@ -12,7 +12,6 @@ from workflow.stages.autoencoder.figures import (
     LOOK,
     PICTURE_COLUMNS,
     error_figure,
-    latent_figure,
     reconstructions_figure,
 )
 from workflow.stages.autoencoder.pictures import to_png
@@ -73,14 +72,14 @@ def errors():
 
 @pytest.fixture
 def pictures():
-    methods = ["original", *METHODS]
     rng = np.random.default_rng(0)
-    grid = [("grid", name, np.nan, np.nan) for name in methods for _ in range(3)]
-    placed = [("map", name, x, x**2) for name in ("pca", "median") for x in (-1.0, 0.0, 2.0)]
-    rows = [(*each, to_png(rng.uniform(size=(4, 4, 3)))) for each in grid + placed]
-    columns = ["use", "method", "factor_1", "factor_2", "png"]
+    rows = [
+        (name, to_png(rng.uniform(size=(4, 4, 3))))
+        for name in ["original", *METHODS]
+        for _ in range(3)
+    ]
     labels = {"experiment": "mnist", "dataset": "mnist", "repeat": 0, "d": 20}
-    return pd.DataFrame(rows, columns=columns).assign(**labels)
+    return pd.DataFrame(rows, columns=["method", "png"]).assign(**labels)
 
 
 def table(errors, not_run=None, titles=None, experiments=("mnist",)):
@@ -168,14 +167,6 @@ def test_reconstructions_stand_below_the_pictures_with_their_errors(pictures, er
     assert axes.get_images()[0].get_array().shape == (5 * 5, 3 * 5, 3)
 
 
-def test_pictures_stand_at_their_factors(pictures):
-    rpca, pca = latent_figure(pictures, TITLES).axes
-    assert rpca.get_title() == "MNIST\nRPCA (median heuristic)"
-    assert pca.get_title() == "MNIST\nlinear PCA"
-    left, right, low, high = pca.get_images()[2].get_extent()
-    assert ((left + right) / 2, (low + high) / 2) == pytest.approx((2.0, 4.0))
-
-
 @pytest.mark.parametrize("empty", [False, True])
 def test_figures_are_the_same_every_time(tmp_path, errors, pictures, empty):
     if empty:
@@ -185,7 +176,6 @@ def test_figures_are_the_same_every_time(tmp_path, errors, pictures, empty):
     for draw, given in (
         (reconstructions_figure, (pictures, summary)),
         (error_figure, (summary,)),
-        (latent_figure, (pictures,)),
     ):
         for copy in "ab":
             outputs = {
