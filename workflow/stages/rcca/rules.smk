@@ -20,6 +20,7 @@ def rcca_parts(what):
     files = {
         "sums": lambda each: expand("{m}-{r}.sums", m=each.maps, r=range(each.repeats)),
         "tuning": lambda each: expand("{m}-{r}.tuning", m=each.maps, r=range(each.repeats)),
+        "inference": lambda each: expand("{m}.inference", m=each.maps),
         "leaks": lambda each: ["leaks"],
         "timing": lambda each: [
             f"{kind}-m{m}.timing"
@@ -32,6 +33,7 @@ def rcca_parts(what):
         "kcca": lambda each: ["kcca"],
     }
     having = {"tuning": rcca.tuned(), "timing": rcca.timed(), "kcca": rcca.having("kcca")}
+    having |= {"inference": rcca.having("model")}
     having |= dict.fromkeys(["dcca", "curve", "search"], rcca.deep())
     names = having.get(what, [name for name, _ in rcca.items()])
     return {
@@ -46,6 +48,10 @@ rcca_shard = asks(
     lambda w: fit_settings(w, repeat=int(w.repeat), shards=rcca[w.experiment].shards),
 )
 rcca_fit = asks("stages/rcca/fit.py", lambda w: fit_settings(w, repeat=int(w.repeat)))
+rcca_model = asks(
+    "stages/rcca/model.py",
+    lambda w: fit_settings(w, model=rcca[w.experiment].model.model_dump(mode="json")),
+)
 rcca_timing = asks(
     "stages/rcca/timing.py", lambda w: fit_settings(w, features=[int(w.m)], reg_grid=[])
 )
@@ -132,6 +138,33 @@ rule rcca_fit:
         request=rcca_fit.asked,
     script:
         "fit.py"
+
+
+# On the rows of the first repeat.
+rule rcca_model:
+    input:
+        request=rcca_model.file,
+        data=prepared(rcca),
+    output:
+        model=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}.model.npz",
+        variables=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}.variables.npz",
+        scores=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}.scores.csv",
+        inference=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}.inference.csv",
+        loadings=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}.loadings.csv",
+    log:
+        log_of("rcca/{experiment}/{feature_map}.model"),
+    benchmark:
+        benchmark_of("rcca/{experiment}/{feature_map}.model")
+    conda:
+        "../../envs/rnca.yaml"
+    threads: settings.threads
+    resources:
+        mem_mb=growing(lambda w: rcca[w.experiment].model_mem_mb()),
+        runtime=growing(lambda w, threads: rcca[w.experiment].model_minutes(threads)),
+    params:
+        request=rcca_model.asked,
+    script:
+        "model.py"
 
 
 # All cores, so that nothing runs beside it; how many of them a fit uses is what is varied.
@@ -253,7 +286,7 @@ rule rcca_kernel:
         "kernel.py"
 
 
-# `svd` is read by the claims alone.
+# `svd` is read by the claims alone, `inference` by people.
 rule rcca_report:
     input:
         request=rcca_report.file,
@@ -261,6 +294,7 @@ rule rcca_report:
         leaks=gathered("rcca", "leaks"),
         timing=gathered("rcca", "timing"),
         svd=gathered("rcca", "svd"),
+        inference=gathered("rcca", "inference"),
         tuning=gathered("rcca", "tuning"),
         dcca=gathered("rcca", "dcca"),
         curve=gathered("rcca", "curve"),

@@ -124,6 +124,18 @@ class KernelCCA(Settings):
     )
 
 
+class Model(Settings):
+    """A model to keep: m and reg by cross-validation, p-values, loadings, canonical variables."""
+
+    regs: Distinct[Positive] = Field(
+        [1e-8, 1e-6, 1e-4, 1e-2], description="values of reg to choose from, at every m"
+    )
+    folds: int = Field(5, ge=2, description="parts of the training rows, each held out once")
+    permutations: Repeats = Field(
+        999, description="random pairings of the test rows; p-values are at least 1/(this + 1)"
+    )
+
+
 class Experiment(models.Experiment):
     """Test correlation of RCCA at several m, and of what it is compared with."""
 
@@ -160,6 +172,12 @@ class Experiment(models.Experiment):
     )
     shards: Repeats = Field(
         1, description="jobs that the pass over the training rows is divided into", exclude=True
+    )
+    model: Model | None = Field(
+        None,
+        description="keep a model of each map: m among `features` and reg by cross-validation, "
+        "p-values and loadings on test rows, canonical variables of all rows",
+        exclude=True,
     )
     dcca: DeepCCA | None = Field(
         None, description="deep CCA as trained today, on the same rows", exclude=True
@@ -239,6 +257,19 @@ class Experiment(models.Experiment):
         m, solutions = max(self.features), 1 + len(self.reg_grid)
         operations = 4.0 * self.training_rows / self.shards * m**2
         operations += solutions * SOLVE_OPERATIONS * m**3
+        return _cautious_minutes(operations, threads)
+
+    def model_mem_mb(self) -> int:
+        """Return the memory of a cross-validation, in millions of bytes: moments of each fold."""
+        assert self.model is not None
+        return self.mem_mb() + ceil(24e-6 * self.model.folds * max(self.features) ** 2)
+
+    def model_minutes(self, threads: int) -> int:
+        """Return the minutes that a cross-validation may take: two passes, and its solutions."""
+        if self.training_rows is None or self.model is None:
+            return MINUTES_IF_UNKNOWN
+        m, solutions = max(self.features), self.model.folds * len(self.model.regs)
+        operations = 8.0 * self.training_rows * m**2 + solutions * SOLVE_OPERATIONS * m**3
         return _cautious_minutes(operations, threads)
 
     def deep_mem_mb(self) -> int:
