@@ -52,13 +52,8 @@ instance, default="fourier"
     reg : float, default=1e-8
         Added to the diagonal of the covariance of the decoder's unscaled features: a ridge of λ
         on sums of squares is reg = λ/(n − 1).
-    random_state : int, numpy Generator, numpy RandomState or None
-    chunk_size : int, default=2048
-        Rows read, mapped and accumulated at a time.
-    dtype : {"float32", "float64"}, default="float32"
-        Type of the features.
-    verbose : bool, default=False
-        Show progress over chunks.
+    random_state, chunk_size, dtype, verbose
+        As in `RCCA`.
 
     Attributes
     ----------
@@ -174,8 +169,8 @@ instance, default="fourier"
         view = View(X)
         decoder = self._unfitted_decoder()
         # The decoder's map is drawn from a sample: encoding every row would cost another pass.
-        most = max(PILOT_ROWS, self.n_decoder_features)
-        sample = view.take(np.linspace(0, len(view) - 1, min(len(view), most)).astype(np.int64))
+        rows = min(len(view), max(PILOT_ROWS, self.n_decoder_features))
+        sample = view.take(np.linspace(0, len(view) - 1, rows).astype(np.int64))
         try:
             decoder.draw(self._encode(sample, self.n_components), sample)
         except ValueError as error:

@@ -115,18 +115,10 @@ instance, default="nystroem"
         Kernel width of exp(-gamma ‖x − y‖²). "local" is 1/(2σ²) for the median distance σ to the
         ⌈log m⌉-th nearest neighbour among m random rows; clusters that are not round need it. The
         median heuristic's kernel, "median", is wider and smooths over gaps.
-    normalise : bool, default=True
-        Whether K̂ is divided by degrees. Without, the eigenvectors are those of K̂ itself, and
-        one pass is saved.
     n_init : int, default=10
         Runs of k-means, of which the best is kept.
-    random_state : int, numpy Generator, numpy RandomState or None
-    chunk_size : int, default=2048
-        Rows read, mapped and accumulated at a time.
-    dtype : {"float32", "float64"}, default="float32"
-        Type of the features.
-    verbose : bool, default=False
-        Show progress over chunks.
+    random_state, chunk_size, dtype, verbose
+        As in `RCCA`.
 
     Attributes
     ----------
@@ -134,7 +126,7 @@ instance, default="nystroem"
         Cluster of each training row.
     eigenvalues_ : ndarray of shape (n_clusters,)
         Leading eigenvalues, decreasing. Those of the exact D^-½ K D^-½ lie between 0 and 1, the
-        largest is 1; without ``normalise`` they are those of the features' dot products over n.
+        largest is 1.
     eigengap_ : float
         Gap between the last of these and the next eigenvalue, relative to that between the first
         and the next: near 1 for well separated clusters. Below 0.2 `fit` warns.
@@ -146,7 +138,7 @@ instance, default="nystroem"
     basis_ : ndarray of shape (m, n_clusters)
         The features times this are the eigenvectors, before rows are normalised.
     map_ : FeatureMap
-        The fitted feature map; with ``normalise`` its features are divided by roots of degrees.
+        The fitted feature map, its features divided by roots of degrees.
     n_samples_ : int
 
     Examples
@@ -166,7 +158,6 @@ instance, default="nystroem"
         feature_map: Any = "nystroem",
         n_features: int = 1000,
         gamma: float | str = "local",
-        normalise: bool = True,
         n_init: int = 10,
         random_state: Any = None,
         chunk_size: int = 2048,
@@ -177,7 +168,6 @@ instance, default="nystroem"
         self.feature_map = feature_map
         self.n_features = n_features
         self.gamma = gamma
-        self.normalise = normalise
         self.n_init = n_init
         self.random_state = random_state
         self.chunk_size = chunk_size
@@ -204,7 +194,7 @@ instance, default="nystroem"
         check_at_least_two_rows(len(view), "X")
         of_map, _, of_kmeans, of_width = seeds(self.random_state, 4)
         drawn = self._drawn_map(view, of_map, of_width)
-        fresh.map_ = self._normalised(drawn, view) if self.normalise else drawn
+        fresh.map_ = self._normalised(drawn, view)
         fresh._set_solution(fresh._moments_of_rows([view], 0, None))
         embedding = fresh._embedding_of_training_rows(view)
         kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=of_kmeans)
@@ -292,9 +282,6 @@ instance, default="nystroem"
 
     def _embedding_of_training_rows(self, view: View) -> Matrix:
         """Embed the rows and count those whose degree was raised to the floor."""
-        if not isinstance(self.map_, DegreeNormalised):
-            self.n_floored_ = 0
-            return self._embedding(view)
         products = self._products(view, np.column_stack([self.basis_, self.map_.mean_]))
         # Of z/√max(d, floor), the product with the mean is below √floor exactly if d < floor.
         self.n_floored_ = int((products[:, -1] < np.sqrt(self.map_.floor)).sum())

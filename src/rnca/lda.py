@@ -53,24 +53,14 @@ class RLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, B
     n_components : int, optional
         Discriminants that `transform` returns, at most c − 1 for c classes (the default).
         Classification always uses all.
-    feature_map : {"fourier", "nystroem", "linear", "orthogonal", "fastfood", "qmc"} or FeatureMap \
-instance, default="fourier"
-    n_features : int, default=1000
-        Number of random features m; ignored by linear features.
-    gamma : float or "median", default="median"
-        Kernel width of exp(-gamma ‖x − y‖²).
+    feature_map, n_features, gamma
+        As in `RCCA`, of the one view.
     reg : float or "auto", default="auto"
         Added to the diagonal of the covariance of the unscaled features, within classes and in
         total. "auto" minimises the generalised cross-validation error of ridge regression from
         features to class indicators, which takes one eigendecomposition and no other pass.
-    random_state : int, numpy Generator, numpy RandomState or None
-    chunk_size : int, default=2048
-        Rows read, mapped and accumulated at a time.
-    dtype : {"float32", "float64"}, default="float32"
-        Type of the features. Their products are always summed in float64, since 1 − ρ² of well
-        separated classes is small.
-    verbose : bool, default=False
-        Show progress over chunks.
+    random_state, chunk_size, dtype, verbose
+        As in `RCCA`.
 
     Attributes
     ----------

@@ -25,24 +25,15 @@ class FeatureRidge(RegressorMixin, FeatureFit):
 
     Parameters
     ----------
-    feature_map : {"fourier", "nystroem", "linear", "orthogonal", "fastfood", "qmc"} or FeatureMap \
-instance, default="fourier"
-    n_features : int, default=1000
-        Number of random features m; ignored by linear features.
-    gamma : float or "median", default="median"
-        Kernel width of exp(-gamma ‖x − y‖²).
+    feature_map, n_features, gamma
+        As in `RCCA`, of the one view.
     linear_part : bool, default=False
         Put the columns of X themselves beside the random features.
     reg : float, default=1e-8
         Added to the diagonal of the covariance of the unscaled features: a ridge of λ on sums of
         squares is reg = λ/(n − 1).
-    random_state : int, numpy Generator, numpy RandomState or None
-    chunk_size : int, default=2048
-        Rows read, mapped and accumulated at a time.
-    dtype : {"float32", "float64"}, default="float32"
-        Type of the features and of the targets; products are in float64.
-    verbose : bool, default=False
-        Show progress over chunks.
+    random_state, chunk_size, dtype, verbose
+        As in `RCCA`.
 
     Attributes
     ----------

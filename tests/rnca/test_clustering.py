@@ -94,13 +94,12 @@ def test_exact_clustering_agrees_with_scikit_learn(data):
     assert adjusted_rand_score(peer, own) == 1
 
 
-@pytest.mark.parametrize("normalise", [True, False])
-def test_with_every_row_a_landmark_it_is_exact_spectral_clustering(halves, normalise):
+def test_with_every_row_a_landmark_it_is_exact_spectral_clustering(halves):
     X = halves[0][:300]
     gamma = median_gamma(X, random_state=0)
-    exact = spectral_clustering(X, 4, gamma=gamma, normalise=normalise, random_state=0)
+    exact = spectral_clustering(X, 4, gamma=gamma, random_state=0)
     # More landmarks than rows are asked for: there are as many as rows.
-    model = clustering(4, n_features=1000, gamma=gamma, normalise=normalise, n_init=10).fit(X)
+    model = clustering(4, n_features=1000, gamma=gamma, n_init=10).fit(X)
     assert model.map_.n_features_out == 300
     assert adjusted_rand_score(exact, model.labels_) > 0.98
 
@@ -142,19 +141,6 @@ def test_eigenvectors_and_floored_degrees_are_the_oracles(halves, gamma, is_floo
     assert (floored > 0) == is_floored
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     assert_allclose(oracles.align(model.transform(X), vectors), vectors, atol=1e-8)
-
-
-def test_without_degrees_the_eigenvectors_are_those_of_the_uncentred_kernel(halves):
-    X = halves[0][:200]
-    model = clustering(5, feature_map="fourier", n_features=40, dtype="float64", normalise=False)
-    model.fit(X)
-    z = oracles.fourier(model.map_, X)
-    values, vectors = np.linalg.eigh(z @ z.T / len(X))
-    assert_allclose(model.eigenvalues_, values[::-1][:5], rtol=1e-10)
-    vectors = vectors[:, ::-1][:, :5]
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    assert_allclose(oracles.align(model.transform(X), vectors), vectors, atol=1e-8)
-    assert model.n_floored_ == 0
 
 
 def test_largest_eigenvalue_of_the_normalised_kernel_is_one():

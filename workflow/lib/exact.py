@@ -134,7 +134,6 @@ def spectral_clustering(
     n_clusters: int,
     *,
     gamma: float,
-    normalise: bool = True,
     n_init: int = 10,
     random_state: Any = None,
 ) -> npt.NDArray[np.int32]:
@@ -149,8 +148,6 @@ def spectral_clustering(
         At most n.
     gamma : float
         Kernel width.
-    normalise : bool, default=True
-        Whether the kernel matrix K is divided by its row sums D.
     n_init : int, default=10
         Runs of k-means, of which the best is kept.
     random_state : int, numpy RandomState or None
@@ -166,10 +163,9 @@ def spectral_clustering(
     n = len(K)
     if n_clusters > n:
         raise ValueError(f"n_clusters={n_clusters}: {n} rows make at most {n} clusters.")
-    if normalise:
-        roots = np.sqrt(K.sum(axis=0))
-        K /= roots
-        K /= roots[:, None]
+    roots = np.sqrt(K.sum(axis=0))
+    K /= roots
+    K /= roots[:, None]
     _, vectors = scipy.linalg.eigh(K, subset_by_index=(n - n_clusters, n - 1), overwrite_a=True)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     labels: npt.NDArray[np.int32] = KMeans(

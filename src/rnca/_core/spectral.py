@@ -151,8 +151,8 @@ def _restarted_lanczos(
     """
     m, width = block.shape
     k = len(values)
-    most = min(4 * (k + width), m - width)
-    V, T = np.empty((m, most), order="F"), np.zeros((most, most))
+    limit = min(4 * (k + width), m - width)
+    V, T = np.empty((m, limit), order="F"), np.zeros((limit, limit))
     size = X.shape[1]
     V[:, :size], V[:, size : size + width] = X, block
     T[:size, :size] = np.diag(values[:size])
@@ -164,7 +164,7 @@ def _restarted_lanczos(
         T[:size, last], T[last, :size] = H, H.T
         block = _orthonormal_complement(product - basis @ H, basis)
         remainder = block.T @ product
-        full = size + width > most
+        full = size + width > limit
         if full or (step % _STEPS_BETWEEN_TESTS == 0 and size >= k + width):
             theta, Y = np.linalg.eigh((T[:size, :size] + T[:size, :size].T) / 2)
             theta, Y = theta[::-1], Y[:, ::-1]
@@ -172,7 +172,7 @@ def _restarted_lanczos(
             if (residuals <= _TOLERANCE * scales(theta[:k])).all():
                 return theta[:k].copy(), basis @ Y[:, :k]
             if full:
-                size = k + (most - k) // 3
+                size = k + (limit - k) // 3
                 V[:, :size] = basis @ Y[:, :size]
                 T[:] = 0.0
                 T[:size, :size] = np.diag(theta[:size])

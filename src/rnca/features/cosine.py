@@ -57,7 +57,7 @@ class CosineFeatures(FeatureMap, ABC):
 class _MatrixFeatures(CosineFeatures):
     """Base of the maps that keep W as a matrix."""
 
-    _fitted_arrays = ("weights_", "phases_")
+    _fitted_arrays: tuple[str, ...] = ("weights_", "phases_")
 
     def _draw_projections(
         self, m: int, d: int, of_weights: np.random.Generator, of_phases: np.random.Generator
@@ -139,23 +139,7 @@ class OrthogonalFeatures(_MatrixFeatures):
     which lowers the variance (Yu et al., Orthogonal random features, 2016). Evaluation costs what
     Fourier features cost; drawing costs a QR factorisation of each block.
 
-    Parameters
-    ----------
-    n_features : int, default=1000
-        Number of random features m.
-    gamma : float or "median", default="median"
-        Kernel width.
-    random_state : int, numpy Generator, numpy RandomState or None
-    dtype : {None, "float32", "float64"}
-        Type of the features; None keeps the input's.
-
-    Attributes
-    ----------
-    gamma_ : float
-    weights_ : ndarray of shape (m, d)
-    phases_ : ndarray of shape (m,)
-    offset_ : ndarray of shape (d,)
-        Pilot mean, subtracted from every row first.
+    Parameters and fitted attributes are those of `FourierFeatures`.
 
     Examples
     --------
@@ -199,24 +183,7 @@ class QuasiMonteCarloFeatures(_MatrixFeatures):
     N(0, 2·gamma·I), so that 2/m times the dot product of features estimates the kernel without
     bias. Evaluation costs what Fourier features cost.
 
-    Parameters
-    ----------
-    n_features : int, default=1000
-        Number of random features m.
-    gamma : float or "median", default="median"
-        Kernel width.
-    random_state : int, numpy Generator, numpy RandomState or None
-        Scrambles the sequence.
-    dtype : {None, "float32", "float64"}
-        Type of the features; None keeps the input's.
-
-    Attributes
-    ----------
-    gamma_ : float
-    weights_ : ndarray of shape (m, d)
-    phases_ : ndarray of shape (m,)
-    offset_ : ndarray of shape (d,)
-        Pilot mean, subtracted from every row first.
+    Parameters and fitted attributes are those of `FourierFeatures`.
 
     Examples
     --------
@@ -230,11 +197,11 @@ class QuasiMonteCarloFeatures(_MatrixFeatures):
     def _sample(
         self, m: int, d: int, of_weights: np.random.Generator, of_phases: np.random.Generator
     ) -> tuple[Matrix, Matrix]:
-        most = int(qmc.Sobol.MAXDIM) - 1
-        if d > most:
+        limit = int(qmc.Sobol.MAXDIM) - 1
+        if d > limit:
             raise ValueError(
                 f"quasi-Monte-Carlo features of data with {d} columns: Sobol' sequences are known "
-                f"for up to {most} of them. Use Fourier, orthogonal or Fastfood features."
+                f"for up to {limit} of them. Use Fourier, orthogonal or Fastfood features."
             )
         sequence = qmc.Sobol(d + 1, bits=_SOBOL_BITS, rng=of_weights)
         # A sequence is balanced at powers of 2; cut after that, it is still a prefix. Points move

@@ -82,6 +82,8 @@ def test_closures_of_the_stages():
     assert not {"src/rnca/cca.py", "workflow/data/catalogue.py"} & report
     assert not {"workflow/stages/rcca/dcca.py", "workflow/lib/kcca.py"} & (report | fit)
     assert not {"workflow/lib/tables.py", "workflow/data/fetch.py"} & fit
+    assert "workflow/stages/rcca/networks.py" in names("stages/rcca/deep.py")
+    assert "workflow/stages/rcca/networks.py" not in names("stages/rcca/kernel.py")
     for stage in ("rcca", "lupi"):
         assert f"workflow/stages/{stage}/settings.py" not in names(f"stages/{stage}/fit.py")
     assert "workflow/lib/models.py" not in fit | report

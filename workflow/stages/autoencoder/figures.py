@@ -18,9 +18,9 @@ from workflow.stages.autoencoder.tables import METHODS
 
 # Okabe and Ito's palette; each method also has a marker of its own.
 LOOK: dict[str, dict[str, Any]] = {
-    "pca": {"color": "#555555", "linestyle": "--", "marker": "x"},
+    "pca": {"color": "#555555", "linestyle": "--"},
     "median": {"color": "#0072B2", "marker": "o"},
-    "authors": {"color": "#E69F00", "marker": "^"},
+    "authors-encoder": {"color": "#E69F00", "marker": "^"},
     "chosen": {"color": "#009E73", "marker": "s"},
     "combined": {"color": "#D55E00", "marker": "D"},
 }
@@ -31,40 +31,46 @@ _AXES = {
 # Rows of a grid of pictures, from above.
 _GRID = {
     "original": "unseen test picture",
-    "median": "RPCA\n(median heuristic)",
+    "median": "RPCA (median)",
+    "authors-encoder": "RPCA (authors')",
     "pca": "linear PCA",
-    "combined": "PCA encoder with\nlinear + random\ndecoder",
+    "combined": "PCA, linear +\nrandom decoder",
 }
 _MAPS = ("median", "pca")
 _GAP = 0.1
 PICTURE_COLUMNS = ["experiment", "dataset", "repeat", "d", "use", "method", "png"]
 
 
-def reconstructions_figure(pictures: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+def reconstructions_figure(
+    pictures: pd.DataFrame, summary: pd.DataFrame, titles: Mapping[str, str]
+) -> Figure:
     """Test pictures over their reconstructions, one grid per experiment.
 
     Parameters
     ----------
     pictures : DataFrame
         Rows of the stage's pictures; those of repeat 0 are drawn.
+    summary : DataFrame
+        Of `workflow.stages.autoencoder.tables.autoencoder_summary`, for the error beside each row.
     titles : mapping of experiment to title
     """
+    table = summary[summary["axis"] == "table"].set_index(["experiment", "method"])["test_mean"]
     drawn = pictures[(pictures["use"] == "grid") & (pictures["repeat"] == 0)]
     names = list(dict.fromkeys(drawn["experiment"]))
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7.0, 0.1 + 2.4 * max(len(names), 1)))
+        figure = Figure(figsize=(7.0, 0.1 + 3.0 * max(len(names), 1)))
         for number, name in enumerate(names):
             axes = figure.add_axes(
                 (0.21, 1 - (number + 0.95) / len(names), 0.78, 0.82 / len(names))
             )
-            _grid(axes, drawn[drawn["experiment"] == name])
+            _grid(axes, drawn[drawn["experiment"] == name], table[name])
             d = drawn.loc[drawn["experiment"] == name, "d"].iloc[0]
             axes.set_title(f"{titles[name]}, $d = {d}$", loc="left")
     return figure
 
 
 def error_figure(summary: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Test error against d and against m, a panel for each sweep of an experiment.
+    """Test error over linear PCA's against d and m, a panel for each sweep of an experiment.
 
     Parameters
     ----------
@@ -84,7 +90,7 @@ def error_figure(summary: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
             fixed = "m" if axis == "d" else "d"
             axes.set_title(f"{wrapped(titles[name])}\n${fixed} = {rows[fixed].iloc[-1]}$")
             axes.set_xlabel(_AXES[axis])
-            axes.set_ylabel(r"test error $\|Y - R\|^2 / \|Y\|^2$")
+            axes.set_ylabel("test error / linear PCA's")
         if handles:
             figure.legend(handles.values(), handles, loc="outside lower center", ncols=2)
     return figure
@@ -116,13 +122,15 @@ def latent_figure(pictures: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     return figure
 
 
-def _grid(axes: Any, rows: pd.DataFrame) -> None:
+def _grid(axes: Any, rows: pd.DataFrame, errors: "pd.Series[float]") -> None:
+    labels = [
+        f"{name}\nerror {errors[method]:.4f}" if method in errors else name
+        for method, name in _GRID.items()
+    ]
     lines = [_strip(rows[rows["method"] == method]) for method in _GRID]
     height = lines[0].shape[0]
     axes.imshow(np.concatenate(lines), interpolation="nearest")
-    axes.set_yticks(
-        [(i + 0.5 - _GAP / 2) * height for i in range(len(_GRID))], list(_GRID.values())
-    )
+    axes.set_yticks([(i + 0.5 - _GAP / 2) * height for i in range(len(_GRID))], labels)
     axes.set_xticks([])
     axes.tick_params(length=0)
     axes.grid(False)
@@ -132,21 +140,19 @@ def _grid(axes: Any, rows: pd.DataFrame) -> None:
 
 def _curves(axes: Any, rows: pd.DataFrame, axis: str) -> dict[str, Any]:
     handles = {}
-    for method, label in METHODS.items():
-        points = rows[rows["method"] == method]
-        if not len(points):
-            continue
-        if method == "pca" and axis == "m":  # which has no random features
-            look = {**LOOK[method], "marker": ""}
-            handles[label] = axes.axhline(points["test_mean"].iloc[0], **look)
-        else:
-            (handles[label],) = axes.plot(points[axis], points["test_mean"], **LOOK[method])
+    for method, look in LOOK.items():
+        points, label = rows[rows["method"] == method], METHODS[method]
+        if method == "pca":
+            handles[label] = axes.axhline(1, **look)
+        elif len(points):
+            ratio = 1 + points["against_mean"]
+            (handles[label],) = axes.plot(points[axis], ratio, **look)
     axes.set_xscale("log")
     axes.set_yscale("log")
     ticks = sorted(rows.loc[rows["method"] != "pca", axis].unique())
     axes.set_xticks(ticks, [str(tick) for tick in ticks])
     axes.set_xticks([], minor=True)
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5, 7)))
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 6, 7, 8)))
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_locator(NullLocator())
     return handles

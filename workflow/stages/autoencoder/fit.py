@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
 from time import perf_counter
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +21,7 @@ from workflow.data.views import RowView
 from workflow.lib.job import job
 from workflow.lib.provenance import peak_mb, read_csv, write_csv
 from workflow.stages.autoencoder.pictures import latent_map, no_pictures, picture_rows, shown_rows
+from workflow.stages.autoencoder.standardised import StandardisedFeatures
 
 # Rows that stand for all where no more are needed: for the median heuristic of the latent
 # factors, and for the errors on training and tuning rows.
@@ -33,9 +36,11 @@ class Method:
     ----------
     name : str
         ``pca``; ``median``, the widths the paper states; ``authors``, those of its code;
+        ``authors-encoder``, those with its encoder too, which standardises the features;
         ``chosen``, by the error on tuning rows; ``combined``, a linear encoder and a decoder
         with linear beside random features, at the width chosen for it.
-    encoder, decoder : {"fourier", "linear"}
+    encoder : {"fourier", "standardised", "linear"}
+    decoder : {"fourier", "linear"}
     linear_part : bool
         Whether the decoder has linear features beside the random ones.
     encoder_width, decoder_width : float, optional
@@ -44,6 +49,8 @@ class Method:
         2·gamma instead of √(2·gamma).
     reg : float, optional
         None: the authors' ridge.
+    on_edge : tuple of str
+        ``encoder`` and ``decoder``, if the width chosen is the smallest or largest one tried.
     """
 
     name: str
@@ -53,11 +60,13 @@ class Method:
     encoder_width: float | None = None
     decoder_width: float | None = None
     reg: float | None = None
+    on_edge: tuple[str, ...] = ()
 
 
 PCA = Method("pca", "linear", "linear")
 MEDIAN = Method("median", encoder_width=1.0, decoder_width=1.0)
 AUTHORS = Method("authors")
+AUTHORS_ENCODER = Method("authors-encoder", "standardised")
 # Without the widths and the regulariser that are to be chosen.
 CHOSEN = Method("chosen")
 COMBINED = Method("combined", "linear", linear_part=True)
@@ -114,6 +123,8 @@ class Fit:
     encoder_width, decoder_width : float or None
         gamma as a multiple of the median heuristic's; None for linear maps.
     encoder_seconds, decoder_seconds : float
+    on_edge : list of str
+        Keys of `search` of which an end was chosen on tuning rows.
     """
 
     def __init__(
@@ -122,7 +133,7 @@ class Fit:
         self.experiment, self.method, self.repeat = experiment, method, repeat
         self.model = RandomizedAutoencoder(
             components,
-            feature_map=method.encoder,
+            feature_map="linear" if method.encoder == "linear" else "fourier",
             n_features=features,
             decoder_feature_map=method.decoder,
             n_decoder_features=features,
@@ -132,6 +143,7 @@ class Fit:
         )
         self.encoder_width: float | None = None
         self.decoder_width: float | None = None
+        self.on_edge = list(method.on_edge)
 
     def encoder(self, train: RowView) -> "Fit":
         """Fit the encoder."""
@@ -139,6 +151,9 @@ class Fit:
         if self.method.encoder != "linear":
             gamma, self.encoder_width = self._gamma(train, self.method.encoder_width)
             self.model.set_params(gamma=gamma)
+        if self.method.encoder == "standardised":
+            features = StandardisedFeatures(self.model.n_features, gamma=gamma)
+            self.model.set_params(feature_map=features)
         self.model.fit_encoder(train)
         self.encoder_seconds = perf_counter() - started
         return self
@@ -163,6 +178,8 @@ class Fit:
         """Take the regulariser of least error on tuning rows, from the passes already made."""
         regs = self.experiment.search["regs"]
         self.model = min(self.model.path(regs), key=lambda model: model.error(tune))
+        if at_end(self.model.reg, regs):
+            self.on_edge.append("regs")
 
     def _gamma(self, rows: Any, width: float | None) -> tuple[float, float]:
         """Return gamma, and as a multiple of the median heuristic's."""
@@ -189,6 +206,7 @@ class Fit:
             "encoder_width": self.encoder_width,
             "decoder_width": self.decoder_width,
             "reg": self.model.reg,
+            "on_edge": ", ".join(self.on_edge),
             "train_error": self.model.error(_spread(pixels.train, _SAMPLE)),
             "tune_error": self.model.error(_spread(pixels.tune, _SAMPLE)),
             "test_error": test_error,
@@ -255,7 +273,8 @@ def run_repeat(
     index = shown_rows(data, pixels.test, experiment.shown)
     shown = pixels.test[index]
     records, pictures = [], [picture_rows(data, pixels.test, index, shown, "original")]
-    for method in (PCA, MEDIAN, AUTHORS, *chosen(experiment, pixels, repeat)):
+    fixed = (PCA, MEDIAN, AUTHORS, AUTHORS_ENCODER)
+    for method in (*fixed, *chosen(experiment, pixels, repeat)):
         fit = Fit(experiment, method, repeat, experiment.components, experiment.features)
         fit.encoder(pixels.train).decoder(pixels.train)
         if method.reg is not None:
@@ -278,29 +297,79 @@ def chosen(experiment: Experiment, pixels: Pixels, repeat: int) -> list[Method]:
     kernels. More rows need less of a regulariser, so the fit that follows chooses its own.
     """
     few = pixels.share(experiment.search["share"])
+    return [Search(experiment, method, repeat, few).best() for method in (CHOSEN, COMBINED)]
 
-    def best(encoders: Iterable[Method]) -> Method:
-        fits = (
-            Fit(experiment, method, repeat, experiment.components, experiment.features)
-            for method in encoders
+
+class Search:
+    """Finds the widths of a method; a grid grows while the best value is at an end of it.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    method : Method
+        Without the widths to be found.
+    repeat : int
+    pixels : Pixels
+        The rows that candidates are compared on.
+    """
+
+    def __init__(self, experiment: Experiment, method: Method, repeat: int, pixels: Pixels) -> None:
+        self.method, self.pixels, self.settings = method, pixels, experiment.search
+        self.encoders: dict[float | None, Fit] = {}
+        self.new_fit = partial(
+            Fit, experiment, repeat=repeat,
+            components=experiment.components, features=experiment.features,
+        )  # fmt: skip
+
+    def best(self) -> Method:
+        """Return the method at the best widths, and which of them are at an end of their grid."""
+        grids = {key: sorted(self.settings[key]) for key in ("encoder", "decoder")}
+        if self.method.encoder == "linear":
+            grids["encoder"] = []
+        tried: dict[tuple[float | None, float], float] = {}
+        for further in reversed(range(self.settings["widen"] + 1)):
+            for widths in product(grids["encoder"] or [None], grids["decoder"]):
+                if widths not in tried:
+                    tried[widths] = self.error(*widths)
+            found = min(tried, key=lambda widths: tried[widths])
+            ends = {
+                key: width
+                for key, width in zip(grids, found, strict=True)
+                if width is not None and at_end(width, grids[key])
+            }
+            if not ends or not further:
+                break
+            for key, width in ends.items():
+                grids[key] = widened(grids[key], width)
+        return replace(
+            self.method,
+            encoder_width=found[0],
+            decoder_width=found[1],
+            reg=self.settings["regs"][0],
+            on_edge=tuple(ends),
         )
-        return min(
-            (found for fit in fits for found in _candidates(fit, few)), key=lambda found: found[0]
-        )[1]
 
-    widths = experiment.search["encoder"]
-    return [best(replace(CHOSEN, encoder_width=width) for width in widths), best([COMBINED])]
+    def error(self, encoder: float | None, decoder: float) -> float:
+        """Return the error on tuning rows at two widths and the best regulariser."""
+        if encoder not in self.encoders:
+            method = replace(self.method, encoder_width=encoder, reg=self.settings["regs"][0])
+            self.encoders[encoder] = self.new_fit(method=method).encoder(self.pixels.train)
+        fit = self.encoders[encoder]
+        fit.method = replace(fit.method, decoder_width=decoder)
+        fit.decoder(self.pixels.train)
+        return min(model.error(self.pixels.tune) for model in fit.model.path(self.settings["regs"]))
 
 
-def _candidates(fit: Fit, pixels: Pixels) -> Iterator[tuple[float, Method]]:
-    """Yield the error on tuning rows of each decoder width and regulariser, and the method."""
-    fit.encoder(pixels.train)
-    encoder, regs = fit.method, fit.experiment.search["regs"]
-    for width in fit.experiment.search["decoder"]:
-        fit.method = replace(encoder, decoder_width=width, reg=regs[0])
-        fit.decoder(pixels.train)
-        for model in fit.model.path(regs):
-            yield model.error(pixels.tune), replace(fit.method, reg=model.reg)
+def at_end(value: float, grid: Sequence[float]) -> bool:
+    """Return whether a value is the smallest or largest of several."""
+    return len(grid) > 1 and value in (min(grid), max(grid))
+
+
+def widened(grid: list[float], end: float) -> list[float]:
+    """Add a value beyond an end of an increasing grid, at the distance of the next one inside."""
+    if end == grid[0]:
+        return [grid[0] ** 2 / grid[1], *grid]
+    return [*grid, grid[-1] ** 2 / grid[-2]]
 
 
 def chosen_before(errors: pd.DataFrame) -> list[Method]:
@@ -334,7 +403,7 @@ def run_sweep(
     sizes = experiment.sweeps[axis]
     fits = (
         fit
-        for method in (PCA, MEDIAN, *chosen)
+        for method in (PCA, MEDIAN, AUTHORS_ENCODER, *chosen)
         for fit in (_over_d if axis == "d" else _over_m)(experiment, method, sizes, pixels.train)
     )
     return pd.DataFrame([fit.record(pixels, axis) for fit in fits])

@@ -27,6 +27,6 @@ if __name__ == "__main__":
         published = pd.read_csv(given.published), asked.published
         write_csv(out["autoencoder.csv"], summary)
         write_autoencoder_table(out["autoencoder.md"], summary, not_run, titles, *published)
-        save(reconstructions_figure(pictures, titles), out, "autoencoder")
+        save(reconstructions_figure(pictures, summary, titles), out, "autoencoder")
         save(error_figure(summary, titles), out, "autoencoder_errors")
         save(latent_figure(pictures, titles), out, "autoencoder_latent")

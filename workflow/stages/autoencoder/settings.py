@@ -25,7 +25,7 @@ from workflow.lib.resources import (
 
 TRAINING_SHARE = 0.8
 # Fits of a repeat, of which one is linear, and of a sweep at each of its sizes.
-TABLE_FITS, SWEEP_FITS = 4, 3
+TABLE_FITS, SWEEP_FITS = 5, 4
 MINUTES_BESIDE = 15
 
 
@@ -39,15 +39,20 @@ class Search(Settings):
         description="share of the training and tuning rows that candidates are compared on",
     )
     encoder: Distinct[Positive] = Field(
-        default=[0.3, 0.03],
+        default=[0.3, 0.1, 0.03],
         description="widths of the encoder, as multiples of the median heuristic's gamma",
     )
     decoder: Distinct[Positive] = Field(
-        default=[0.1, 0.03, 0.01, 0.003],
+        default=[0.01, 0.003, 0.001],
         description="widths of the decoder, as multiples of the median heuristic's gamma",
     )
+    widen: int = Field(
+        default=3,
+        ge=0,
+        description="how often widths are added while the best one is the smallest or largest",
+    )
     regs: Distinct[Positive] = Field(
-        default=[1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3],
+        default=[10.0**exponent for exponent in range(-14, -2)],
         description="regularisers, added to the diagonal of the covariance of the decoder's "
         "features",
     )
@@ -158,14 +163,28 @@ class Experiment(models.Experiment):
         return operations / OPERATIONS_PER_SECOND / cores / 60
 
     def _operations(self, repeats: list[int], sweeps: dict[str, list[int]]) -> float:
-        """Count the operations of repeats, with their searches on a share of rows, and sweeps."""
-        candidates = len(self.search.decoder) * (1 + len(self.search.encoder))
-        a_repeat = TABLE_FITS + candidates * self.search.share
-        operations = len(repeats) * a_repeat * self._fit_operations(self.features)
+        """Count the operations of repeats, with their searches, and sweeps."""
+        a_repeat = TABLE_FITS * self._fit_operations(self.features) + self._search_operations()
+        operations = len(repeats) * a_repeat
         for axis, sizes in sweeps.items():
             features = sizes if axis == "m" else [self.features] * len(sizes)
             operations += SWEEP_FITS * sum(self._fit_operations(m) for m in features)
         return operations
+
+    def _search_operations(self) -> float:
+        """Count the operations of a search: for each width of the decoder a fit to a share of rows.
+
+        How often widths will be added is not known: once is assumed. Each regulariser takes a
+        factor, a solution for all pixels, and the error on tuning rows.
+        """
+        data = facts_of(self.dataset)
+        rows, pixels, m = data.rows or 0, data.columns or 0, self.features
+        tuning_rows = 0.1 * self.search.share * rows
+        each_reg = m**3 / 3 + 2.0 * m**2 * pixels + 4.0 * tuning_rows * m * pixels
+        # Beside the decoders tried, the two methods chosen try all regularisers once more.
+        decoders = (1 + len(self.search.decoder)) * (2 + len(self.search.encoder))
+        share = self.search.share * self._fit_operations(m)
+        return decoders * share + (decoders + 2) * len(self.search.regs) * each_reg
 
     def _fit_operations(self, m: int) -> float:
         """Count the operations of a fit: features of pixels twice, and products of both passes."""
@@ -177,10 +196,11 @@ class Experiment(models.Experiment):
 class Autoencoder(Experiments[Experiment]):
     """Pictures reconstructed from a few numbers (Section 5.4): experiments by name.
 
-    Pictures are divided at random, 80 % to train, 10 % to tune, 10 % to test. Five methods
+    Pictures are divided at random, 80 % to train, 10 % to tune, 10 % to test. Six methods
     reconstruct them from d numbers: linear PCA; RPCA with ridge regression on random features at
-    the widths the paper states, at those of its authors' code, and at widths chosen on the tuning
-    rows; and a linear encoder whose decoder has linear beside random features.
+    the widths the paper states, at those of its authors' code, with the encoder of that code too,
+    and at widths chosen on the tuning rows; and a linear encoder whose decoder has linear beside
+    random features.
     """
 
 

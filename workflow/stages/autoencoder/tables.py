@@ -1,21 +1,27 @@
-"""Table of the autoencoder stage: error, sharpness and time of every method beside linear PCA."""
+"""Table of stage autoencoder: error, sharpness and time of every method beside linear PCA."""
 
 from collections.abc import Collection, Mapping
 from os import PathLike
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from scipy import stats
 
 from rnca._core.files import replacing
-from workflow.lib.tables import plus_minus
+from workflow.lib.tables import markdown_table, plus_minus
 
 METHODS = {
     "pca": "linear PCA",
     "median": "RPCA (median heuristic)",
-    "authors": "RPCA (width of the authors' code)",
+    "authors": "RPCA (authors' width)",
+    "authors-encoder": "RPCA (authors' width and encoder)",
     "chosen": "RPCA (chosen widths)",
-    "combined": "PCA encoder with linear + random decoder",
+    "combined": "PCA encoder, linear + random decoder",
 }
+# Methods of the paper's text or of its authors' code; the others are ours.
+PAPERS = ("median", "authors-encoder")
+_GRIDS = {"encoder": "width of the encoder", "decoder": "width of the decoder", "regs": "reg"}
 _KEYS = ["experiment", "axis", "method", "d", "m"]
 # What a summary needs of the stage's rows.
 ERROR_COLUMNS = [
@@ -27,6 +33,7 @@ ERROR_COLUMNS = [
     "encoder_width",
     "decoder_width",
     "reg",
+    "on_edge",
     "train_error",
     "test_error",
     "test_psnr",
@@ -50,8 +57,9 @@ def autoencoder_summary(errors: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         One row per experiment, axis, method, d and m, in the order in which experiments come and
         methods are listed here. ``against`` is the test error relative to that of linear PCA on
-        the same rows, less 1, and ``wins`` counts the repeats in which it is negative. A
-        deviation is missing where there is one repeat.
+        the same rows, minus 1, with the 95 % interval of its mean (Student's). Deviations and
+        intervals are missing where there is one repeat. ``on_edge`` lists the grids at an end of
+        which a value was chosen in any repeat.
     """
     pca = errors[errors["method"] == "pca"].set_index(["experiment", "axis", "d", "repeat"])
     partner = pd.MultiIndex.from_frame(errors[["experiment", "axis", "d", "repeat"]])
@@ -62,8 +70,7 @@ def autoencoder_summary(errors: pd.DataFrame) -> pd.DataFrame:
         against_pca=against,
         fit_seconds=errors["encoder_seconds"] + errors["decoder_seconds"],
     )
-    groups = ordered.groupby(_KEYS, observed=True)
-    summary = groups.agg(
+    summary = ordered.groupby(_KEYS, observed=True).agg(
         dataset=("dataset", "first"),
         repeats=("repeat", "nunique"),
         n_train=("n_train", "first"),
@@ -71,23 +78,31 @@ def autoencoder_summary(errors: pd.DataFrame) -> pd.DataFrame:
         encoder_widths=("encoder_width", _values),
         decoder_widths=("decoder_width", _values),
         regs=("reg", _values),
+        on_edge=("on_edge", _keys),
         train_mean=("train_error", "mean"),
         test_mean=("test_error", "mean"),
         test_sd=("test_error", "std"),
         against_mean=("against_pca", "mean"),
         against_sd=("against_pca", "std"),
-        wins=("against_pca", lambda column: int((column < 0).sum())),
         psnr_mean=("test_psnr", "mean"),
         fit_seconds=("fit_seconds", "mean"),
         encode_seconds=("encode_seconds", "mean"),
         peak_mb=("peak_mb", "max"),
     )
-    return summary.reset_index()
+    quantile = stats.t.ppf(0.975, np.maximum(summary["repeats"] - 1, 1))
+    half = quantile * summary["against_sd"] / np.sqrt(summary["repeats"])
+    mean = summary["against_mean"]
+    return summary.assign(against_low=mean - half, against_high=mean + half).reset_index()
 
 
 def _values(column: "pd.Series[float]") -> str:
     """List the different values of a column, to two digits."""
     return ", ".join(dict.fromkeys(f"{value:.2g}" for value in sorted(column.dropna())))
+
+
+def _keys(column: "pd.Series[str]") -> str:
+    """List the different keys in a column of lists."""
+    return ", ".join(dict.fromkeys(key for keys in column.dropna() for key in keys.split(", ")))
 
 
 def write_autoencoder_table(
@@ -136,35 +151,31 @@ def _bound(row: "pd.Series[float]", published: pd.DataFrame) -> float | None:
 def _block(title: str, rows: pd.DataFrame, bound: float | None) -> str:
     first = rows.iloc[0]
     repeats = f"{first['repeats']} repeat" + ("s" if first["repeats"] > 1 else "")
-    lines = [
-        f"**{title}**: d = {first['d']}, m = {first['m']} ({first['n_train']} training pictures, "
-        f"{first['n_test']} test pictures, {repeats})",
-        "",
-        "| method | widths | reg | training error | test error | against PCA | PSNR, dB "
-        "| training, s | encoding, s |" + (" paper, training, s |" if bound else ""),
-        "|---|---|---|---:|---:|---:|---:|---:|---:|" + ("---:|" if bound else ""),
-    ]
+    paper = "" if bound is None else f"; the paper trains in less than {bound:g} s"
+    header = ["method", "whose", "widths", "reg", "test error", "against PCA", "PSNR, dB"]
     best = rows["test_mean"].min()
+    cells = []
     for row in rows.to_dict("records"):
         test = plus_minus(row["test_mean"], row["test_sd"], ".4f")
-        cells = [
-            METHODS[row["method"]],
-            _widths(row),
-            row["regs"] if row["decoder_widths"] else "–",
-            f"{row['train_mean']:.4f}",
-            f"**{test}**" if row["test_mean"] == best else test,
-            _share(row) if row["method"] != "pca" else "–",
-            f"{row['psnr_mean']:.2f}",
-            f"{row['fit_seconds']:.1f}",
-            f"{row['encode_seconds']:.2f}",
-            *([_paper(row, bound)] if bound else []),
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, "", _verdict(rows), ""])
-
-
-def _paper(row: Mapping[Any, Any], bound: float) -> str:
-    return "–" if row["method"] in ("pca", "combined") else f"< {bound:g}"
+        cells.append(
+            [
+                METHODS[row["method"]],
+                "paper" if row["method"] in PAPERS else "ours",
+                _widths(row),
+                row["regs"] if row["decoder_widths"] else "–",
+                f"**{test}**" if row["test_mean"] == best else test,
+                _against(row) if row["method"] != "pca" else "–",
+                f"{row['psnr_mean']:.2f}",
+                f"{row['fit_seconds']:.1f}",
+            ]
+        )
+    lines = [
+        f"**{title}**: d = {first['d']}, m = {first['m']} ({first['n_train']} training pictures, "
+        f"{first['n_test']} test pictures, {repeats}{paper})",
+        "",
+        *markdown_table([*header, "training, s"], cells),
+    ]
+    return "\n".join([*lines, "", _verdict(rows), *_edges(rows), ""])
 
 
 def _widths(row: Mapping[Any, Any]) -> str:
@@ -172,16 +183,30 @@ def _widths(row: Mapping[Any, Any]) -> str:
     return " / ".join(str(row[f"{part}_widths"] or "linear") for part in ("encoder", "decoder"))
 
 
-def _share(row: Mapping[Any, Any]) -> str:
-    return plus_minus(100 * row["against_mean"], 100 * row["against_sd"], "+.1f") + " %"
+def _against(row: Mapping[Any, Any]) -> str:
+    """Write the paired difference from linear PCA in per cent, with its interval."""
+    text = f"{100 * row['against_mean']:+.1f} %"
+    if row["repeats"] == 1:
+        return text
+    return f"{text} [{100 * row['against_low']:.1f}, {100 * row['against_high']:.1f}]"
 
 
 def _verdict(rows: pd.DataFrame) -> str:
-    """Say which methods have a smaller test error than linear PCA, and in how many repeats."""
-    found: dict[str, list[str]] = {}
+    """Say which methods have a smaller test error than linear PCA, by the 95 % intervals."""
+    found: dict[str, list[str]] = {"lower": [], "higher": [], "undecided": []}
     for row in rows[rows["method"] != "pca"].to_dict("records"):
-        often = {0: "in no repeat", row["repeats"]: "in every repeat"}
-        how_often = often.get(row["wins"], f"in {row['wins']} of {row['repeats']} repeats")
-        found.setdefault(how_often, []).append(METHODS[row["method"]])
-    groups = "; ".join(f"{how_often}: {', '.join(names)}" for how_often, names in found.items())
-    return f"Test error below that of linear PCA {groups}."
+        lower, higher = row["against_high"] < 0, row["against_low"] > 0
+        says = "lower" if lower else "higher" if higher else "undecided"
+        found[says].append(METHODS[row["method"]])
+    groups = "; ".join(f"{says}: {', '.join(names)}" for says, names in found.items() if names)
+    return f"Test error against linear PCA, by the 95 % interval over repeats: {groups}."
+
+
+def _edges(rows: pd.DataFrame) -> list[str]:
+    """Say what was chosen at an end of its grid, so that other values may be better."""
+    found = [
+        f"{METHODS[row['method']]}: {', '.join(_GRIDS[key] for key in row['on_edge'].split(', '))}"
+        for row in rows.to_dict("records")
+        if row["on_edge"]
+    ]
+    return ["", f"Chosen at an end of its grid: {'; '.join(found)}."] if found else []

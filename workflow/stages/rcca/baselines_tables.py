@@ -35,19 +35,6 @@ SUMMARY_COLUMNS = [
     "test_sd",
     "test_sum_signed",
 ]
-GROWTH_COLUMNS = [
-    "experiment",
-    "dataset",
-    "n_largest",
-    "n_full",
-    "exponent",
-    "exponent_error",
-    "cpu_minutes_least",
-    "cpu_minutes_most",
-    "gigabytes_full",
-    "test_sum_largest",
-    "test_sum_bound",
-]
 RACE_COLUMNS = [
     "experiment",
     "method",
@@ -63,8 +50,7 @@ _CONFIDENCE = 0.95
 _PAIR = ["experiment", "repeat"]
 _COUNTS = ["components", "n_train", "repeats", "parameters"]
 _GIGABYTES_A_PAIR = 8e-9
-# The time of smaller fits is ruled by what does not grow with n³.
-_IN_THE_END = 3
+# Smaller fits are ruled by what does not grow with n³.
 _LARGE_ROWS = 1000
 _LARGE_POINTS = 4
 
@@ -166,46 +152,6 @@ def beside_rcca(
     return summary.join(pd.DataFrame(added), on=["experiment", "method"])
 
 
-def kernel_growth(kernel: pd.DataFrame) -> pd.DataFrame:
-    """Fit the exponent of kernel CCA's time in n, and foresee all training rows.
-
-    Returns
-    -------
-    DataFrame
-        One row per experiment with at least two n from 1000: the exponent of CPU minutes over the
-        four largest with its standard error; the least and the most minutes at all rows, by it and
-        by the n³ of the factorisations, which wins in the end; memory there; the test sum
-        at the largest n, and ``test_sum_bound``, where a straight line in log n through the
-        last two would lead: an upper bound, since the sums bend downwards.
-    """
-    rows = []
-    done = kernel[kernel["left_out"].isna() & (kernel["n"] >= _LARGE_ROWS)].sort_values("n")
-    for name, group in done.groupby("experiment", sort=False):
-        if len(group) < 2:
-            continue
-        large = group.tail(_LARGE_POINTS)
-        fit = fitted_exponent(large["n"], large["cpu_minutes"])
-        last, before = group.iloc[-1], group.iloc[-2]
-        grown = last["n_full"] / last["n"]
-        rise = (last["test_sum"] - before["test_sum"]) / np.log(last["n"] / before["n"])
-        rows.append(
-            {
-                "experiment": name,
-                "dataset": last["dataset"],
-                "n_largest": last["n"],
-                "n_full": last["n_full"],
-                "exponent": fit.value,
-                "exponent_error": fit.error,
-                "cpu_minutes_least": last["cpu_minutes"] * grown ** min(fit.value, _IN_THE_END),
-                "cpu_minutes_most": last["cpu_minutes"] * grown ** max(fit.value, _IN_THE_END),
-                "gigabytes_full": _GIGABYTES_A_PAIR * last["n_full"] * (last["n_full"] + 1),
-                "test_sum_largest": last["test_sum"],
-                "test_sum_bound": last["test_sum"] + rise * np.log(grown),
-            }
-        )
-    return pd.DataFrame(rows, columns=GROWTH_COLUMNS)
-
-
 def race(curve: pd.DataFrame, rcca: pd.DataFrame) -> pd.DataFrame:
     """Set each RCCA fit beside the time in which deep CCA first did as well.
 
@@ -258,7 +204,7 @@ def write_baselines(
     summary: pd.DataFrame,
     curve: pd.DataFrame,
     search: pd.DataFrame,
-    growth: pd.DataFrame,
+    kernel: pd.DataFrame,
     not_run: Mapping[str, str],
     titles: Mapping[str, str],
 ) -> None:
@@ -271,8 +217,8 @@ def write_baselines(
         Of `with_paper` and `beside_rcca`.
     curve, search : DataFrame
         Epochs and candidates of deep CCA.
-    growth : DataFrame
-        Of `kernel_growth`.
+    kernel : DataFrame
+        Gathered rows of kernel CCA.
     not_run : mapping of experiment to reason
     titles : mapping of experiment to title
     """
@@ -281,14 +227,14 @@ def write_baselines(
         if name in not_run:
             lines += [f"**{title}**: not run, {not_run[name]}", ""]
             continue
-        rows, epochs, tried, law = (
-            frame[frame["experiment"] == name] for frame in (summary, curve, search, growth)
+        rows, epochs, tried, exact = (
+            frame[frame["experiment"] == name] for frame in (summary, curve, search, kernel)
         )
         lines += [f"**{title}**, the {rows['components'].iloc[0]} largest correlations", ""]
         header = ["method", "training rows", "parameters", "CPU minutes", "tune", "test"]
         header += ["Fourier RCCA less it", "Nyström RCCA less it", "paper", "paper's minutes"]
         lines += [*markdown_table(header, [_cells(row) for row in rows.to_dict("records")]), ""]
-        lines += [*_search_notes(tried), *_notes(rows, epochs), *_growth_note(law), ""]
+        lines += [*_search_notes(tried), *_notes(rows, epochs), *_kernel_note(exact), ""]
     write_text(path, "\n".join(lines))
 
 
@@ -337,21 +283,19 @@ def _subject(method: Any) -> str:
     return name[0].upper() + name[1:]
 
 
-def _growth_note(rows: pd.DataFrame) -> Iterator[str]:
-    for row in rows.to_dict("records"):
-        law = (
-            f"Up to {row['n_largest']} rows the time of exact kernel CCA grows like "
-            f"n^{row['exponent']:.2f}"
+def _kernel_note(kernel: pd.DataFrame) -> Iterator[str]:
+    """Say how the time of kernel CCA grows, and what all training rows would take."""
+    done = kernel[kernel["left_out"].isna() & (kernel["n"] >= _LARGE_ROWS)].sort_values("n")
+    if len(done) < 2:
+        return
+    large = done.tail(_LARGE_POINTS)
+    law, last = fitted_exponent(large["n"], large["cpu_minutes"]), large.iloc[-1]
+    error = f" (± {law.error:.2f})" if np.isfinite(law.error) else ""
+    n, full = last["n"], last["n_full"]
+    yield f"Up to {n} rows the time of exact kernel CCA grows like n^{law.value:.2f}{error}."
+    if n < full:
+        yield (
+            f"All {full} training rows would take {_GIGABYTES_A_PAIR * full * (full + 1):.1f} GB "
+            f"and, if the time grows like n^3 from there on, "
+            f"{last['cpu_minutes'] * (full / n) ** 3:.0f} CPU minutes."
         )
-        if np.isfinite(row["exponent_error"]):
-            law += f" (± {row['exponent_error']:.2f})"
-        if row["n_largest"] == row["n_full"]:
-            yield f"{law}; it was fitted to all {row['n_full']} training rows."
-        else:
-            yield (
-                f"{law}, in the end like n^{_IN_THE_END}; all {row['n_full']} training rows would "
-                f"take {row['cpu_minutes_least']:.1f} to {row['cpu_minutes_most']:.0f} CPU minutes "
-                f"and {row['gigabytes_full']:.1f} GB, "
-                f"for a test sum between {row['test_sum_largest']:.2f} and "
-                f"{row['test_sum_bound']:.2f}."
-            )

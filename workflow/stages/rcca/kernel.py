@@ -2,6 +2,7 @@
 
 import functools
 from os import PathLike
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from workflow.lib.job import job
 from workflow.lib.kcca import KCCA, kcca_bytes
 from workflow.lib.partial import PartialRows, state_file
 from workflow.lib.provenance import peak_mb, write_csv
-from workflow.stages.rcca.training import Stopwatch
 from workflow.stages.rcca.trial import Trial
 
 KCCA_COLUMNS = [
@@ -82,9 +82,9 @@ def _kcca_row(kernel: Trial, data: Prepared, rows: Split, n: int, reg: float) ->
     # Rows of a split are in the order of the dataset, which may be sorted by class or speaker.
     part = np.sort(np.random.default_rng(seed).permutation(len(rows.train))[:n])
     x, y = (view[part] for view in train)
-    watch = Stopwatch()
+    started, cpu_started = perf_counter(), process_time()
     model = KCCA(kernel.components, reg=reg * n, random_state=seed, verbose=True).fit(x, y)
-    seconds, cpu_seconds = watch.read()
+    seconds, cpu_seconds = perf_counter() - started, process_time() - cpu_started
     on_test = model.component_correlations(*test)
     return {
         "method": "kcca",

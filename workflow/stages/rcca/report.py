@@ -14,7 +14,6 @@ from workflow.stages.rcca.baselines_tables import (
     SEARCH_COLUMNS,
     baselines_summary,
     beside_rcca,
-    kernel_growth,
     race,
     with_paper,
     write_baselines,
@@ -80,11 +79,9 @@ if __name__ == "__main__":
         if "baselines.md" in out:
             baselines = with_paper(baselines_summary(deep, kernel), published, paper)
             baselines = beside_rcca(baselines, deep, kernel, sums)
-            growth = kernel_growth(kernel)
             search, _ = read_outcomes(given.search, SEARCH_COLUMNS)
             write_csv(out["baselines.csv"], baselines)
-            write_csv(out["baselines_growth.csv"], growth)
             names = {name: titles[name] for name in asked.compared}
-            write_baselines(out["baselines.md"], baselines, curve, search, growth, not_run, names)
+            write_baselines(out["baselines.md"], baselines, curve, search, kernel, not_run, names)
         if "baselines_race.csv" in out:
             write_csv(out["baselines_race.csv"], race(curve, summary))

@@ -311,7 +311,7 @@ rule rcca_report:
                 "leaks.csv",
                 *(["rcca_tuning.csv"] if rcca.tuned() else []),
                 *(["rcca_variants.csv"] if rcca.variants() else []),
-                *(["baselines.csv", "baselines_growth.csv"] if rcca.compared() else []),
+                *(["baselines.csv"] if rcca.compared() else []),
                 *(["baselines_race.csv"] if rcca.raced() else []),
             ],
         ),

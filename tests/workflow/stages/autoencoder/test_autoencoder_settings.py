@@ -28,7 +28,7 @@ def test_large_experiments_are_a_job_for_each_repeat_and_sweep():
 def test_how_it_is_cut_into_jobs_is_no_setting_of_a_fit():
     one, other = experiment(), experiment(jobs="many", repeats=9, sweeps={"d": [2]}, title="other")
     assert one.job(seed=1) == other.job(seed=1)
-    assert one.job()["search"]["regs"] == [10.0**exponent for exponent in range(-11, -2)]
+    assert one.job()["search"]["regs"] == [10.0**exponent for exponent in range(-14, -2)]
 
 
 def test_memory_and_minutes_of_cifar_at_the_papers_size():

@@ -11,8 +11,20 @@ from PIL import Image
 from sklearn.decomposition import PCA
 
 from workflow.data.catalogue import prepare
-from workflow.stages.autoencoder.fit import Experiment, Pixels, chosen_before, run_part
+from workflow.stages.autoencoder.fit import (
+    AUTHORS,
+    AUTHORS_ENCODER,
+    Experiment,
+    Fit,
+    Method,
+    Pixels,
+    Search,
+    chosen_before,
+    run_part,
+)
 from workflow.stages.autoencoder.pictures import shown_rows, to_png
+from workflow.stages.autoencoder.standardised import StandardisedFeatures
+from workflow.stages.autoencoder.tables import METHODS
 
 EXPERIMENT = Experiment(
     name="digits",
@@ -20,7 +32,13 @@ EXPERIMENT = Experiment(
     features=60,
     white=16,
     ridge=1e-6,
-    search={"share": 0.5, "encoder": [0.1, 1e3], "decoder": [0.1], "regs": [1e-4, 1e3]},
+    search={
+        "share": 0.5,
+        "encoder": [0.1, 1e3],
+        "decoder": [0.1],
+        "widen": 0,
+        "regs": [1e-4, 1e3],
+    },
     sweeps={"d": [2, 4], "m": [30, 60]},
     shown=20,
     seed=3,
@@ -59,8 +77,8 @@ def test_linear_rows_are_those_of_pca(outcome, data):
 
 def test_every_method_is_measured_in_every_repeat_and_sweep(outcome):
     counts = outcome[0].groupby("axis")["method"].value_counts().to_dict()
-    table = dict.fromkeys(["pca", "median", "authors", "chosen", "combined"], 2)
-    swept = dict.fromkeys(["pca", "median", "chosen", "combined"], 2)
+    swept = dict.fromkeys(["pca", "median", "authors-encoder", "chosen", "combined"], 2)
+    table = swept | {"authors": 2}
     for axis, expected in (("table", table), ("d", swept), ("m", swept | {"pca": 1})):
         assert {name: n for (where, name), n in counts.items() if where == axis} == expected
     assert (outcome[0][["train_error", "tune_error", "test_error"]].to_numpy() < 1).all()
@@ -76,15 +94,61 @@ def test_widths_are_multiples_of_the_median_heuristics(outcome):
     assert widths.get_group("pca").isna().all(axis=None)
 
 
+def test_the_authors_encoder_is_the_pca_of_standardised_features(data):
+    """As ``rpca.m``: every feature less its mean, over its deviation, then the SVD, whitened."""
+    train = Pixels.of(EXPERIMENT, data, 0).train
+    fit = Fit(EXPERIMENT, AUTHORS_ENCODER, 0, 4, 60).encoder(train)
+    plain = Fit(EXPERIMENT, AUTHORS, 0, 4, 60).encoder(train)
+    z = plain.model.encoder_.map_.transform(np.asarray(train))
+    z = (z - z.mean(axis=0)) / z.std(axis=0, ddof=1)
+    U, _, _ = np.linalg.svd(z, full_matrices=False)
+    expected = U[:, :4] * np.sqrt(len(z) - 1)
+    found = fit.model.encoder_.transform(train) / fit.model.scale_
+    assert np.abs(np.sum(found * expected, axis=0)) / (len(z) - 1) == pytest.approx(1, abs=1e-4)
+
+
+def test_a_constant_feature_is_left_as_it_is():
+    features = StandardisedFeatures(3, gamma=1.0, random_state=0).fit(np.zeros((5, 2)))
+    assert (features.deviations_ == 1).all()
+
+
 def test_the_search_chooses_what_tuning_rows_favour(outcome):
     chosen, combined = chosen_before(outcome[0])
     assert (chosen.encoder_width, chosen.reg) == (0.1, 1e-4)
+    # Each is an end of its grid; the decoder's has one value.
+    edges = outcome[0].query("axis == 'table'").groupby("method")["on_edge"].unique()
+    assert edges.map(list).to_dict() == {name: [""] for name in METHODS} | {
+        "chosen": ["encoder, regs"],
+        "combined": ["regs"],
+    }
     assert (combined.encoder, combined.linear_part, combined.reg) == ("linear", True, 1e-4)
+
+
+def test_a_grid_grows_until_the_best_width_is_inside_or_no_more_is_allowed(data, monkeypatch):
+    pixels = Pixels.of(EXPERIMENT, data, 0)
+    grids = {"encoder": [1.0, 10.0], "decoder": [0.1, 0.3], "regs": [1e-4]}
+    # Least at an encoder of 0.01 and a decoder of 0.9.
+    monkeypatch.setattr(
+        Search,
+        "error",
+        lambda _, encoder, decoder: abs(np.log(encoder / 0.01)) + abs(np.log(decoder / 0.9)),
+    )
+    found = {}
+    for widen in (0, 1, 3):
+        experiment = Experiment(**vars(EXPERIMENT) | {"search": grids | {"widen": widen}})
+        best = Search(experiment, Method("chosen"), 0, pixels).best()
+        found[widen] = (best.encoder_width, best.decoder_width, best.on_edge)
+    both = ("encoder", "decoder")
+    assert found[0] == (1.0, 0.3, both)
+    assert found[1][:2] == pytest.approx((0.1, 0.9))
+    assert found[1][2] == both
+    assert found[3][:2] == pytest.approx((0.01, 0.9))
+    assert found[3][2] == ()
 
 
 def test_a_sweep_passes_through_the_table(outcome):
     errors = outcome[0]
-    for method in ("pca", "median", "chosen", "combined"):
+    for method in ("pca", "median", "authors-encoder", "chosen", "combined"):
         at = error_of(errors, method, axis="table", repeat=0)
         assert error_of(errors, method, axis="d", d=4) == pytest.approx(at, rel=1e-3)
         if method != "pca":
