@@ -24,9 +24,14 @@ def available_parts(w):
 
 
 gather_request = asks(
-    "lib/gather.py", lambda w: {"datasets": experiments(w), "skipped": settings.skip}
+    "lib/gather.py",
+    lambda w: {
+        "datasets": experiments(w),
+        "skipped": settings.skip,
+        "published": getattr(settings, w.stage).published(),
+    },
 )
-claims_request = asks("lib/claims_table.py", {"stand_ins": STAND_INS})
+claims_request = asks("lib/claims_table.py", {})
 page_request = asks(
     "lib/page.py",
     {

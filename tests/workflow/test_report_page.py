@@ -5,7 +5,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-import yaml
+
+from workflow.lib.claims import read_claims
 
 ROOT = Path(__file__).parents[2]
 
@@ -86,7 +87,7 @@ def test_no_id_stands_twice(page):
 
 
 def test_every_claim_is_there_and_can_be_filtered_found_and_opened(page):
-    claims = yaml.safe_load((ROOT / "resources/paper/claims.yaml").read_text(encoding="utf-8"))
+    claims = read_claims(ROOT / "resources/paper/claims.yaml")
     rows = page.locator(".ledger > tbody > tr")
     ids = [row.get_attribute("id") for row in rows.all()]
     assert ids == [f"claim-{claim['id']}" for claim in claims]

@@ -1,79 +1,108 @@
 """The claims ledger for readers, in Markdown."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
+
+import numpy as np
 
 from workflow.lib.claims import VERDICTS, Finding, Judgement, judge, ledger, read_claims
 from workflow.lib.job import job
 from workflow.lib.provenance import write_csv, write_text
 
-_HOLDS = {True: "holds", False: "fails", None: "open"}
+_MARKS = {True: "✓", False: "✗", None: "open"}
+
+
+def divided(judgements: Sequence[Judgement]) -> dict[str, list[Judgement]]:
+    """Divide the judgements into the paper's claims and checks of our own."""
+    ours = [each for each in judgements if each.is_ours]
+    return {
+        "claims of the paper": [each for each in judgements if not each.is_ours],
+        "checks of our own": ours,
+    }
 
 
 def counts(judgements: Sequence[Judgement]) -> str:
-    """Say how many claims there are of each verdict."""
-    found = Counter(judgement.verdict for judgement in judgements)
-    return ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS)
+    """Say how many claims there are of each verdict, the paper's and ours apart."""
+    sentences = []
+    for what, those in divided(judgements).items():
+        found = Counter(judgement.verdict for judgement in those)
+        shown = [f"{found[verdict]} {verdict}" for verdict in VERDICTS if found[verdict]]
+        sentences += [f"{len(those)} {what}: {', '.join(shown)}."] if those else []
+    return " ".join(sentences)
 
 
-def _headline(judgements: Sequence[Judgement], standing_in: Collection[str]) -> str:
-    """Count the verdicts, and say if they are not about the paper's data."""
+def _headline(judgements: Sequence[Judgement]) -> str:
     if not any(judgement.findings for judgement in judgements):
-        return f"nothing that its {len(judgements)} claims rest on was run."
-    used = {
-        name for each in judgements for found in each.findings for name in found.data.split(", ")
-    }
-    stand_ins = "" if used.isdisjoint(standing_in) else " (on stand-ins for the paper's data)"
-    return f"{len(judgements)} claims{stand_ins}: {counts(judgements)}."
+        return f"nothing that the {len(judgements)} claims rest on was run."
+    return counts(judgements)
 
 
-def write_claims(
-    path: str | PathLike[str], judgements: Sequence[Judgement], standing_in: Collection[str]
-) -> None:
-    """Write the ledger: a line of counts, then a section per claim with its evidence.
-
-    Parameters
-    ----------
-    path : path
-    judgements : sequence of Judgement
-    standing_in : collection of str
-        Datasets that stand in for the paper's; every line that rests on one says so.
-    """
-    lines = [_headline(judgements, standing_in), ""]
-    for judgement in judgements:
-        claim = judgement.claim
-        lines += [
-            f"### {claim['claim']}",
-            "",
-            f"**{judgement.verdict}** · `{claim['id']}` · {claim['place']} · "
-            f"published: {claim['published']}",
-            "",
-            *[f"- {sentence(finding, standing_in)}" for finding in judgement.findings],
-            *[f"- not run: {about}" for about in judgement.missing],
-            "",
-        ]
+def write_claims(path: str | PathLike[str], judgements: Sequence[Judgement]) -> None:
+    """Write the ledger: a line of counts, then a section per claim with its evidence."""
+    lines = [_headline(judgements), ""]
+    for what, those in divided(judgements).items():
+        lines += [f"## {what[0].upper()}{what[1:]}", ""] if those else []
+        for judgement in those:
+            claim = judgement.claim
+            lines += [
+                f"### {claim['claim']}",
+                "",
+                f"**{verdict(judgement)}** · `{claim['id']}` · {claim['place']} · "
+                f"published: {claim['published']} · {dates(judgement)}",
+                "",
+                *[f"- {sentence(finding)}" for finding in judgement.findings],
+                *[f"- not run: {about}" for about in judgement.missing],
+                "",
+            ]
     write_text(path, "\n".join(lines))
 
 
-def sentence(finding: Finding, standing_in: Collection[str]) -> str:
+def verdict(judgement: Judgement) -> str:
+    """Give the verdict, with how many findings held."""
+    return ", ".join(filter(None, [judgement.verdict, judgement.held]))
+
+
+def dates(judgement: Judgement) -> str:
+    """Say when the rules were written, and which of them after first results."""
+    rules = judgement.claim["rules"]
+    written = {
+        f"{rule['written']}{' (after first results)' if rule.get('after_results') else ''}": None
+        for rule in rules
+    }
+    return f"rule{'s' if len(rules) > 1 else ''} written {', '.join(written)}"
+
+
+def sentence(finding: Finding) -> str:
     """Say what one rule found, on which data, and what it asks for."""
-    interval = "" if finding.low == finding.high else f" [{finding.low:.4g}, {finding.high:.4g}]"
-    names = [
-        f"{name} (a stand-in)" if name in standing_in else name
-        for name in filter(None, finding.data.split(", "))
-    ]
-    data = f" on {', '.join(names)}" if names else ""
+    spread = interval(finding) and f" [{interval(finding)}]"
+    data = f" on {finding.data}" if finding.data else ""
+    data += " (stand-in)" if finding.stand_in else ""
     return (
-        f"{finding.about}{data}: {finding.value:.4g}{interval}; asked for is {finding.rule}: "
-        f"{_HOLDS[finding.holds]} (`{finding.csv}`)"
+        f"{finding.about}{data}: {shown_number(finding.value)}{spread} ({finding.rule}) "
+        f"{_MARKS[finding.holds]} (`{finding.csv}`)"
     )
 
 
+def interval(finding: Finding) -> str:
+    """Write the confidence interval, if the finding needs one."""
+    if finding.low == finding.high:
+        return ""
+    if not np.isfinite(finding.high - finding.low):
+        return "no interval"
+    return f"{shown_number(finding.low)} to {shown_number(finding.high)}"
+
+
+def shown_number(value: float) -> str:
+    """Write two decimals, of a small number two digits, of a large one none."""
+    size = abs(value)
+    return f"{value:.0f}" if size >= 100 else f"{value:.2f}" if size >= 0.1 else f"{value:.2g}"
+
+
 if __name__ == "__main__":
-    with job(snakemake) as asked:
+    with job(snakemake):
         results = Path(snakemake.output.csv).parents[1]
         judgements = judge(read_claims(snakemake.input.claims), results)
         write_csv(snakemake.output.csv, ledger(judgements))
-        write_claims(snakemake.output.markdown, judgements, asked.stand_ins)
+        write_claims(snakemake.output.markdown, judgements)

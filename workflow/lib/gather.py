@@ -1,7 +1,7 @@
 """Put the CSVs of all experiments of a stage together, or the reason why one was not run."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +12,10 @@ from workflow.lib.provenance import read_csv, write_csv
 
 
 def gather(
-    parts: Iterable[str], datasets: Mapping[str, str], reasons: Mapping[str, str]
+    parts: Iterable[str],
+    datasets: Mapping[str, str],
+    reasons: Mapping[str, str],
+    published: Collection[str] = (),
 ) -> pd.DataFrame:
     """Read the parts into one frame, experiments in the order of the settings.
 
@@ -22,13 +25,16 @@ def gather(
         ``…/<experiment>/<part>.csv``.
     datasets : mapping of experiment to dataset
     reasons : mapping of dataset to the reason why it is unavailable
+    published : collection of str
+        The experiments that follow the paper's protocol: column ``published`` says which.
     """
     found: dict[str, list[pd.DataFrame]] = {}
     for part in parts:
         found.setdefault(Path(part).parent.name, []).append(read_csv(part))
     frames = []
     for experiment, dataset in datasets.items():
-        labels = {"experiment": experiment, "dataset": dataset}
+        labels: dict[str, str | bool] = {"experiment": experiment, "dataset": dataset}
+        labels["published"] = experiment in published
         if experiment in found:
             frames.append(labelled(pd.concat(found[experiment], ignore_index=True), labels))
         elif dataset in reasons:
@@ -44,4 +50,5 @@ if __name__ == "__main__":
         reasons = dict.fromkeys(asked.skipped, "left out by `skip` in the settings")
         for record in map(Path, given.get("unavailable", [])):
             reasons[record.stem] = json.loads(record.read_text(encoding="utf-8"))["not_run"]
-        write_csv(snakemake.output[0], gather(given.parts, asked.datasets, reasons))
+        rows = gather(given.parts, asked.datasets, reasons, asked.published)
+        write_csv(snakemake.output[0], rows)

@@ -112,6 +112,10 @@ class Stage:
         """Return the dataset of each experiment that reads one."""
         return {}
 
+    def published(self) -> list[str]:
+        """List the experiments that follow the paper's protocol."""
+        return []
+
     def problems(self, known: Mapping[str, Facts]) -> Iterator[str]:
         """Yield a sentence, beginning with the key, for each mistake that a type cannot show."""
         yield from ()

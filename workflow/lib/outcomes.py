@@ -7,16 +7,16 @@ import pandas as pd
 
 from workflow.lib.provenance import checked
 
-_LABELS = ["experiment", "dataset"]
+Labels = Mapping[str, str | bool]
 
 
-def labelled(rows: pd.DataFrame, labels: Mapping[str, str]) -> pd.DataFrame:
-    """Make the frame begin with its labels, ``experiment`` and ``dataset``."""
-    others = [column for column in rows.columns if column not in _LABELS]
-    return rows.assign(**labels)[[*_LABELS, *others]]
+def labelled(rows: pd.DataFrame, labels: Labels) -> pd.DataFrame:
+    """Make the frame begin with its labels, say ``experiment`` and ``dataset``."""
+    others = [column for column in rows.columns if column not in labels]
+    return rows.assign(**labels)[[*labels, *others]]
 
 
-def not_run(reason: str, labels: Mapping[str, str]) -> pd.DataFrame:
+def not_run(reason: str, labels: Labels) -> pd.DataFrame:
     """Make the frame of an experiment that was not run: its labels and ``not_run``, the reason."""
     return pd.DataFrame([{**labels, "not_run": reason}])
 

@@ -16,6 +16,7 @@ from jinja2 import Environment
 from markdown_it import MarkdownIt
 
 from workflow.lib.claims import VERDICTS, Finding, Judgement, judge, read_claims
+from workflow.lib.claims_table import counts, dates, interval, shown_number
 from workflow.lib.job import job
 from workflow.lib.provenance import (
     checked,
@@ -126,11 +127,11 @@ def write_page(
     page = jinja.from_string(_part("page.html.jinja")).render(
         run=run,
         title=title,
-        answer=_answer(judgements),
+        answer=counts(judgements),
         sections=[_rendered(section, place) for section in sections],
         headlines=[{"sentence": each.sentence, "id": _id(each)} for each in first],
         leading=_grouped([each for each in first if each.leading], place),
-        claims=[_claim(judgement, standing_in, place) for judgement in judgements],
+        claims=[_claim(judgement, place) for judgement in judgements],
         counts=[
             {
                 "verdict": verdict,
@@ -151,12 +152,6 @@ def write_page(
 
 def _part(name: str) -> str:
     return files("workflow.lib").joinpath(name).read_text(encoding="utf-8")
-
-
-def _answer(judgements: Sequence[Judgement]) -> str:
-    found = [judgement.verdict for judgement in judgements]
-    parts = [f"{found.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in found]
-    return f"Of {len(found)} claims, {', '.join(parts)}."
 
 
 def markdown(text: str) -> str:
@@ -221,7 +216,7 @@ def _link(path: Path, place: Path) -> str | None:
     return csv.relative_to(place).as_posix() if csv.is_file() else None
 
 
-def _claim(judgement: Judgement, standing_in: Collection[str], place: Path) -> dict[str, Any]:
+def _claim(judgement: Judgement, place: Path) -> dict[str, Any]:
     found = judgement.findings
     named = {finding.csv for finding in found} | {finding.figure for finding in found}
     return {
@@ -229,25 +224,21 @@ def _claim(judgement: Judgement, standing_in: Collection[str], place: Path) -> d
         "verdict": judgement.verdict,
         "kind": judgement.verdict.replace(" ", "-"),
         "sign": _SIGNS.get(judgement.verdict, "–"),
-        "held": f"{sum(each.holds is True for each in found)} of {len(found)}",
-        "ours": f"{found[0].value:.3g}" if found else "",
-        "findings": [_finding(each, standing_in) for each in found],
+        "held": judgement.held.removeprefix("held "),
+        "this_run": shown_number(found[0].value) if found else "",
+        "note": f"{'Not in the paper. ' if judgement.is_ours else ''}{dates(judgement)}",
+        "findings": [_finding(each) for each in found],
         "missing": judgement.missing,
         "files": sorted(file for file in named if file and (place / file).is_file()),
     }
 
 
-def _finding(finding: Finding, standing_in: Collection[str]) -> dict[str, str]:
-    names = [
-        f"{name} (a stand-in)" if name in standing_in else name
-        for name in filter(None, finding.data.split(", "))
-    ]
-    spread = finding.low != finding.high
+def _finding(finding: Finding) -> dict[str, str]:
     return {
         "about": finding.about,
-        "data": ", ".join(names),
-        "value": f"{finding.value:.3g}",
-        "interval": f"{finding.low:.3g} to {finding.high:.3g}" if spread else "",
+        "data": finding.data + (" (a stand-in)" if finding.stand_in else ""),
+        "value": shown_number(finding.value),
+        "interval": interval(finding),
         "rule": finding.rule,
         "result": _RESULTS[finding.holds],
     }

@@ -11,7 +11,7 @@ if __name__ == "__main__":
     with job(snakemake) as asked:
         given = snakemake.input
         lines = [checked(table).decode() for table in given.get("tables", [])]
-        lines.append(f"The paper: {checked(given.claims).decode().splitlines()[0]}")
+        lines.append(f"Ledger: {checked(given.claims).decode().splitlines()[0]}")
         not_run = [
             f"  {asked.titles[Path(file).parent.name].get(name, name)}: {reason}"
             for file in given.get("outcomes", [])

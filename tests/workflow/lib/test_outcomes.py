@@ -23,19 +23,19 @@ def test_whole_numbers_stay_whole_beside_what_was_not_run_and_what_has_no_rows(w
     file = written("all.csv", gather(parts, datasets, REASONS))
     rows, reasons = read_outcomes(file, [])
     assert reasons == {"gone": REASONS["mnist"], "out": REASONS["digits"]}
-    labels = {"experiment": ["one"] * 2, "dataset": ["rings"] * 2}
+    labels = {"experiment": ["one"] * 2, "dataset": ["rings"] * 2, "published": [False] * 2}
     pd.testing.assert_frame_equal(rows, pd.DataFrame(labels).join(part))
 
 
 def test_parts_follow_the_settings_and_stay_in_order(written):
     parts = [written(f"{name}/{n}.csv", pd.DataFrame({"n": [n]})) for name in "ab" for n in (1, 0)]
-    rows = gather(parts, {"b": "rings", "a": "rings"}, {})
-    assert list(rows.columns) == ["experiment", "dataset", "n"]
-    assert list(zip(rows["experiment"], rows["n"], strict=True)) == [
-        ("b", 1),
-        ("b", 0),
-        ("a", 1),
-        ("a", 0),
+    rows = gather(parts, {"b": "rings", "a": "rings"}, {}, published=["a"])
+    assert list(rows.columns) == ["experiment", "dataset", "published", "n"]
+    assert rows[["experiment", "published", "n"]].to_numpy().tolist() == [
+        ["b", False, 1],
+        ["b", False, 0],
+        ["a", True, 1],
+        ["a", True, 0],
     ]
 
 

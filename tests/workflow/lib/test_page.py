@@ -29,11 +29,13 @@ def test_report_of_the_users_own_data_is_not_about_the_paper(tmp_path):
 
 
 def test_report_of_the_paper_opens_with_its_claims(tmp_path):
-    rule = {"about": "it", "csv": "a.csv", "value": "v", "at_least": 0}
-    (tmp_path / "a.csv").write_text("dataset,v\ndigits,1\n", encoding="utf-8")
+    rule = {"about": "it", "csv": "a.csv", "value": "v", "at_least": 0, "written": "2026-01-01"}
+    (tmp_path / "a.csv").write_text("v\n1\n", encoding="utf-8")
     claim = {"id": "c", "claim": "C", "place": "P", "published": "X", "rules": [rule]}
     text = written(tmp_path / "report.html", judge([claim], tmp_path, pd.read_csv), ["digits"])
     for present in ("#claims", "computed again", "stand in for the paper's (digits)"):
+        assert present in text
+    for present in ("1 claims of the paper: 1 undecided.", ">0 of 1<", "rule written 2026-01-01"):
         assert present in text
 
 

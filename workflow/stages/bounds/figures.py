@@ -19,8 +19,7 @@ _VARIANTS = (("#009E73", "^"), ("#CC79A7", "v"), ("#E69F00", "D"), ("#56B4E9", "
 _SIZES = (("#56B4E9", "^"), ("#0072B2", "o"), ("#000000", "s"), ("#009E73", "v"))
 _BOUNDS = {
     "bound_printed": ("bound as printed", ":"),
-    "bound_constant": ("bound with $B = 2n$", "--"),
-    "bound_sharp": (r"bound with $B = 2n$ and measured $\Vert K\Vert$", "-."),
+    "bound_sharp": (r"bound with measured $\Vert K\Vert$ (RPCA)", "-."),
 }
 _NORMS = {
     "rpca": r"RPCA: $\Vert\hat K - K\Vert$",
@@ -65,14 +64,14 @@ def _logarithmic(axes: Any, *, plain: bool) -> None:
 
 def _norms(axes: Any, rows: pd.DataFrame, titles: Mapping[str, str]) -> None:
     first, *others = titles
-    ours = rows[rows["sweep"] == first]
+    ours = rows[rows["experiment"] == first]
     axes.fill_between(
         ours["value"], ours["low"], ours["high"],
         color=_OURS, alpha=0.2, linewidth=0, label="95 % of its draws",
     )  # fmt: skip
     axes.plot(ours["value"], ours["mean"], color=_OURS, marker="o", label=titles[first])
     for name, (color, marker) in zip(others, _VARIANTS, strict=False):
-        variant = rows[rows["sweep"] == name]
+        variant = rows[rows["experiment"] == name]
         axes.plot(
             variant["value"], variant["mean"],
             color=color, marker=marker, linewidth=1.1, label=titles[name],

@@ -99,7 +99,7 @@ def simulate(sweep: SimpleNamespace, repeats: Iterable[int]) -> pd.DataFrame:
     """
     records = []
     for repeat in tqdm(repeats, desc=f"bounds, {sweep.name}", unit="draw", leave=False):
-        labels = {"sweep": sweep.name, "repeat": repeat}
+        labels = {"width": sweep.width, "repeat": repeat}
         records += [labels | record for record in _points(sweep, repeat)]
     return pd.DataFrame(records)
 

@@ -267,46 +267,39 @@ def squared_correlation_error(
     return float(np.abs(rho_hat**2 - rho**2).max())
 
 
-def kernel_bound(
-    n: int, m: int, *, largest: float | None = None, norm: float | None = None
-) -> float:
-    """Evaluate the right-hand side of Theorem 3, √(3·B·‖K‖·log n / m) + 2·B·log n / m.
+def kernel_bound(n: int, m: int, *, norm: float | None = None) -> float:
+    """Evaluate the right-hand side of Theorem 3, √(3n²·log n / m) + 2n·log n / m.
+
+    It bounds E‖K̂ − K‖ for n >= 4; docs/theory.md has the proof.
 
     Parameters
     ----------
     n, m : int
         Numbers of rows and of features.
-    largest : float, optional
-        B, the largest squared norm of one feature over the n rows: 2n for the features that
-        estimate K without bias. By default n, as the paper prints it.
     norm : float, optional
-        ‖K‖; by default n, which is never less.
+        ‖K‖, which replaces n² by ‖K‖·(2n − ‖K‖).
 
     Examples
     --------
     >>> from workflow.stages.bounds.norms import kernel_bound
     >>> round(kernel_bound(1000, 1000), 1)
     157.8
-    >>> round(kernel_bound(1000, 1000, largest=2000), 1)
-    231.2
+    >>> round(kernel_bound(1000, 1000, norm=400), 1)
+    129.0
     """
-    return _bernstein(n, m, n, largest, norm)
+    return _bernstein(n, m, n, 1.0, n**2 if norm is None else norm * (2 * n - norm))
 
 
-def cca_bound(
-    n: int, m: int, gamma: float, *, largest: float | None = None, norm: float | None = None
-) -> float:
+def cca_bound(n: int, m: int, gamma: float, *, factor: float = 1.0) -> float:
     """Evaluate the right-hand side of Theorem 4, which does not hold in general.
-
-    That is (√(3·B·‖K‖·log 2n / m) + 2·B·log 2n / m) / γ, as `kernel_bound` but for the logarithm.
 
     Parameters
     ----------
     n, m : int
     gamma : float
         The smaller regulariser.
-    largest, norm : float, optional
-        B and ‖K‖, as in `kernel_bound`.
+    factor : float, optional
+        That of B = factor·n, the largest squared norm of a feature: 1 as printed.
 
     Examples
     --------
@@ -314,38 +307,32 @@ def cca_bound(
     >>> round(cca_bound(2000, 1000, 1e-3), -3)
     349000.0
     """
-    return _bernstein(n, m, 2 * n, largest, norm) / _check_gamma(gamma)
+    return _bernstein(n, m, 2 * n, factor, n**2) / _check_gamma(gamma)
 
 
-def proved_cca_bound(n: int, m: int, gamma: float, *, norm: float | None = None) -> float:
-    """Evaluate a bound on E‖R̂⁻¹L̂ − R⁻¹L‖ that does hold, for the features with B = 2n.
-
-    It is (1 + ‖K‖/γ) times `cca_bound`; docs/theory.md has the proof.
+def proved_cca_bound(n: int, m: int, gamma: float, *, norm: float) -> float:
+    """Evaluate a bound on E‖R̂⁻¹L̂ − R⁻¹L‖ that does hold: 1 + ‖K‖/γ times that of Theorem 4.
 
     Parameters
     ----------
-    n, m, gamma, norm
-        As in `cca_bound`; ``norm`` is the larger of both views.
+    n, m, gamma
+        As in `cca_bound`.
+    norm : float
+        ‖K‖, the larger of both views.
     """
-    bound = cca_bound(n, m, gamma, largest=2 * n, norm=norm)
-    return (1 + (n if norm is None else norm) / gamma) * bound
+    return (1 + norm / gamma) * cca_bound(n, m, gamma)
 
 
-def correlation_bound(n: int, m: int, gamma: float, *, norm: float | None = None) -> float:
-    """Evaluate a bound on E max over k of |ρ̂ₖ² − ρₖ²|: 2/γ times `kernel_bound` for B = 2n.
-
-    Parameters
-    ----------
-    n, m, gamma, norm
-        As in `proved_cca_bound`.
+def correlation_bound(n: int, m: int, gamma: float) -> float:
+    """Evaluate a bound on E max over k of |ρ̂ₖ² − ρₖ²|: 2/γ times `kernel_bound`.
 
     Examples
     --------
     >>> from workflow.stages.bounds.norms import correlation_bound
     >>> round(correlation_bound(1000, 10**6, 1000.0), 3)
-    0.013
+    0.009
     """
-    return 2 * kernel_bound(n, m, largest=2 * n, norm=norm) / _check_gamma(gamma)
+    return 2 * kernel_bound(n, m) / _check_gamma(gamma)
 
 
 def limiting_cca_error(n: int, ratio: float, gamma: float) -> float:
@@ -379,14 +366,11 @@ def limiting_cca_error(n: int, ratio: float, gamma: float) -> float:
     return float(n * np.sqrt(second - 2 * first * limit + limit**2))
 
 
-def _bernstein(n: int, m: int, d: int, largest: float | None, norm: float | None) -> float:
-    """Matrix Bernstein for the mean of m matrices: R = 2B/m, σ² = B·‖K‖/m, dimension d."""
+def _bernstein(n: int, m: int, d: int, factor: float, variance: float) -> float:
+    """√(3·σ²·log d) + R·log d for σ² = factor·variance/m and R = factor·2n/m."""
     _check_rows(n)
     _check_features(m)
-    B = n if largest is None else largest
-    return float(np.sqrt(3 * B * (n if norm is None else norm) * np.log(d) / m)) + float(
-        2 * B * np.log(d) / m
-    )
+    return float(np.sqrt(3 * factor * variance * np.log(d) / m) + 2 * factor * n * np.log(d) / m)
 
 
 def _in_fortran_order(symmetric: Matrix) -> Matrix:

@@ -1,4 +1,4 @@
-"""Figures of the rcca stage: correlation against m, against minutes, and with reg chosen."""
+"""Figures of the rcca stage: correlation against m, against minutes, and at values of reg."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from workflow.lib.figures import LOOK, STYLE, error_bars, legend, panels, wrapped
 from workflow.lib.published import METHODS, comparable
 from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES
+from workflow.stages.rcca.series import PROTOCOL_NAMES
 
 _DEEP = ("dcca", "dcca2013")
 _PAPER_LINES = {
@@ -20,34 +21,58 @@ _PAPER_LINES = {
 
 def rcca_figure(
     summary: pd.DataFrame,
+    series: pd.DataFrame,
     published: pd.DataFrame,
     experiments: Collection[str],
     titles: Mapping[str, str],
 ) -> Figure:
-    """Test correlation against m, one panel per experiment that was run.
+    """Test correlation against m, one panel per experiment that was run, and per series.
 
     Parameters
     ----------
     summary : DataFrame
         Of `rcca_summary`, with or without rows of baselines.
+    series : DataFrame
+        Of `over_speakers`; the rows at the fixed reg are drawn.
     published : DataFrame
         The paper's Table 1.
     experiments : collection of str
         Those that follow the paper's protocol; its points are drawn beside no other.
-    titles : mapping of experiment to title
+    titles : mapping of experiment or series to title
     """
-    names = list(dict.fromkeys(summary["experiment"]))
+    series = series[series["reg"] == "fixed"]
+    names = [*dict.fromkeys(summary["experiment"]), *dict.fromkeys(series["series"])]
     with matplotlib.rc_context(STYLE):
         figure, axes_of = panels(names)
         for name, axes in axes_of.items():
             ours = summary[summary["experiment"] == name]
-            _rcca_panel(axes, ours)
-            _published(axes, comparable(published, ours.iloc[0], experiments))
+            if len(ours):
+                _rcca_panel(axes, ours)
+                _published(axes, comparable(published, ours.iloc[0], experiments))
+            else:
+                _series_panel(axes, series[series["series"] == name])
             axes.set_title(wrapped(titles[name]))
             axes.set_xlabel("number of random features $m_x = m_y$")
             axes.set_ylabel("sum of test correlations")
         legend(figure, list(axes_of.values()))
     return figure
+
+
+def _series_panel(axes: Any, rows: pd.DataFrame) -> None:
+    """Draw both protocols of a series: utterances held out are dashed; the paper's are hollow."""
+    for protocol, style in (("frames", {}), ("utterances", {"linestyle": "--"})):
+        own = rows[rows["protocol"] == protocol]
+        own = own[own["feature_map"].isin(["fourier", "nystroem"])]
+        for name, group in own.groupby("feature_map", observed=True):
+            label = f"{MAP_NAMES[str(name)]}, {PROTOCOL_NAMES[protocol]}"
+            error_bars(axes, group, "m", "test", **{**LOOK[str(name)], **style, "label": label})
+    frames = rows[rows["protocol"] == "frames"].rename(columns={"paper": "test_corr"})
+    for value in frames.loc[frames["method"] == "linear_cca", "test_mean"]:
+        axes.axhline(value, **{**LOOK["linear"], "label": MAP_NAMES["linear"]})
+    for method in _DEEP:
+        for value in frames.loc[frames["method"] == method, "test_mean"]:
+            axes.axhline(value, color=LOOK[method]["color"], label=BASELINE_NAMES[method])
+    _published(axes, frames.dropna(subset="test_corr"))
 
 
 def _rcca_panel(axes: Any, rows: pd.DataFrame) -> None:
@@ -155,27 +180,56 @@ def _papers(axes: Any, rows: pd.DataFrame) -> None:
         )  # fmt: skip
 
 
-def tuning_figure(choice: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+def cv_figure(choice: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """Test correlation against m with the fixed and with the chosen reg, a panel per experiment."""
-    names = list(dict.fromkeys(choice["experiment"]))
+    groups = {
+        ", ".join(filter(None, [titles[str(name)], PROTOCOL_NAMES.get(str(protocol), "")])): rows
+        for (name, protocol), rows in choice.groupby(["experiment", "protocol"], sort=False)
+    }
     with matplotlib.rc_context(STYLE):
-        figure, axes_of = panels(names)
-        for name, axes in axes_of.items():
-            for kind, rows in choice[choice["experiment"] == name].groupby("feature_map"):
+        figure, axes_of = panels(list(groups))
+        for title, axes in axes_of.items():
+            for kind, rows in groups[title].groupby("feature_map"):
                 if kind == "linear":
                     continue
                 look, label = LOOK[str(kind)], MAP_NAMES[str(kind)]
-                for what, style, words in (
-                    ("untuned", {}, "reg fixed"),
-                    ("tuned", {"markerfacecolor": "white", "linestyle": "--"}, "reg chosen"),
-                ):
-                    deviation = rows[f"{what}_sd"].fillna(0.0)
-                    axes.errorbar(
-                        rows["m"], rows[f"{what}_mean"], deviation,
-                        capsize=2.5, **{**look, **style}, label=f"{label}, {words}",
-                    )  # fmt: skip
-            axes.set_title(wrapped(titles[name]))
+                error_bars(axes, rows, "m", "fixed", **look, label=f"{label}, reg fixed")
+                look = {**look, "markerfacecolor": "white", "linestyle": "--"}
+                error_bars(axes, rows, "m", "chosen", **look, label=f"{label}, reg chosen")
+            axes.set_title(wrapped(title))
             axes.set_xlabel("number of random features $m_x = m_y$")
             axes.set_ylabel("sum of test correlations")
+        legend(figure, list(axes_of.values()))
+    return figure
+
+
+def regs_figure(found: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    """Our test sum less the paper's against m, one line per reg, one panel per map.
+
+    Parameters
+    ----------
+    found : DataFrame
+        Of `by_reg`; without the paper's numbers the sums themselves are drawn.
+    titles : mapping of experiment to title
+    """
+    is_published = found["paper"].notna().any()
+    rows = found[found["paper"].notna()] if is_published else found
+    rows = rows[rows["feature_map"] != "linear"]
+    rows = rows.assign(shown_mean=rows["difference" if is_published else "test_mean"])
+    groups = {
+        f"{titles[str(name)]}: {MAP_NAMES[str(kind)]}": each
+        for (name, kind), each in rows.groupby(["experiment", "feature_map"], observed=True)
+    }
+    with matplotlib.rc_context(STYLE):
+        figure, axes_of = panels(list(groups))
+        for title, axes in axes_of.items():
+            for reg, each in groups[title].groupby("reg"):
+                each = each.assign(shown_sd=each["test_sd"])
+                error_bars(axes, each, "m", "shown", marker="o", label=f"reg = {reg:g}")
+            if is_published:
+                axes.axhline(0, color="black", linewidth=0.8)
+            axes.set_title(wrapped(title))
+            axes.set_xlabel("number of random features $m_x = m_y$")
+            axes.set_ylabel("test sum less the paper's" if is_published else "test sum")
         legend(figure, list(axes_of.values()))
     return figure

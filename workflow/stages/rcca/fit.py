@@ -1,11 +1,10 @@
 """Stage rcca: canonical correlations on held-out rows against the number of features (Table 1)."""
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from os import PathLike
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,17 @@ from rnca._core.rows import shard_bounds
 from rnca._core.seeding import derived_seed
 from rnca.cca import RCCA
 from rnca.features import NystroemFeatures, median_gamma
+from rnca.inference import PermutationResult
 from workflow.data.prepared import Prepared, load_prepared
 from workflow.data.splits import Split
 from workflow.lib.job import job
-from workflow.lib.provenance import peak_mb, write_csv
+from workflow.lib.provenance import write_csv
 from workflow.stages.rcca.trial import Trial, Views
 
-TUNING_COLUMNS = ["experiment", "feature_map", "repeat", "reg", "m", "tune_sum", "test_sum"]
+# Of the test rows, for the noise floor.
+_PERMUTATIONS = 20
+# Below this reg the rounding of float32 features would decide the result.
+_SINGLE_PRECISION_REG = 1e-8
 
 
 class Experiment(Trial):
@@ -34,7 +37,7 @@ class Experiment(Trial):
     def estimator(self, train: Views, *purpose: str | int) -> RCCA:
         """Build the unfitted model at the largest m; ``purpose`` makes the draw another one."""
         seed = derived_seed(self.seed, "rcca", self.draws, self.repeat, "features", *purpose)
-        m = max(self.features)
+        m, least = max(self.features), min([self.reg, *self.other_regs])
         gamma: Any = "median"
         if self.width != 1.0:
             gamma = tuple(self.width * median_gamma(view, random_state=seed) for view in train)
@@ -52,8 +55,15 @@ class Experiment(Trial):
             gamma=gamma,
             reg=self.reg,
             random_state=seed,
+            dtype="float64" if least < _SINGLE_PRECISION_REG else "float32",
             verbose=True,
         )
+
+    def sizes(self, model: RCCA) -> list[Any]:
+        """List the sizes to fit at: linear features are the columns, which may differ by view."""
+        if self.feature_map == "linear":
+            return [(model.map_x_.n_features_out, model.map_y_.n_features_out)]
+        return list(self.features)
 
     def labels(self) -> dict[str, Any]:
         """Return the columns that name this fit in every CSV of the stage."""
@@ -73,19 +83,16 @@ class Outcome:
     ----------
     sums : DataFrame
         One row per m: sums over components, kernel widths, conditioning, sizes.
+    regs : DataFrame
+        The same at the other values of reg; without rows if none is asked for.
     components : DataFrame
         One row per m and component.
-    timings : DataFrame
-        One row per phase, and per m where the phase depends on it; the process's peak memory.
-    tuning : DataFrame
-        One row per m and regulariser of the grid; without rows if there is no grid.
     split : Split
     """
 
     sums: pd.DataFrame
+    regs: pd.DataFrame
     components: pd.DataFrame
-    timings: pd.DataFrame
-    tuning: pd.DataFrame
     split: Split
 
 
@@ -110,41 +117,25 @@ def fit_path(
         Files of `accumulate_shard`, in order; what is damaged is computed again. None: the pass
         is made here.
     """
-    records: list[dict[str, Any]] = []
     rows = experiment.rows(data)
     train, test = experiment.views(data, rows, "train"), experiment.views(data, rows, "test")
-    model = experiment.estimator(train)
-    with _timed(records, "draw"):
-        model.draw(*train)
-    with _timed(records, "accumulate"):
-        moments = _merged(model, shards, train) if shards else model.accumulate(*train)
-    full = model.map_x_.n_features_out
-    with _timed(records, "solve", full):
-        model.solve(moments)
-    sizes: Sequence[Any] = experiment.features
-    both: Sequence[Any] = sizes
-    if experiment.feature_map == "linear":  # as many as columns, which may differ between views
-        sizes, both = [full], [(full, model.map_y_.n_features_out)]
-    tune = experiment.views(data, rows, "tune")
-    sums, components, tuning = [], [], []
-    for m in sizes:
-        fitted = model
-        if m != full:
-            with _timed(records, "solve", m):
-                (fitted,) = model.path([m])
-        with _timed(records, "score", m):
-            on_test = fitted.component_correlations(*test)
-        sums.append(_sums(experiment, fitted, on_test, rows))
-        components.append(_components(experiment, fitted, on_test))
-        if experiment.reg_grid:
-            tuning.append(_tuning(experiment, fitted, tune, float(np.abs(on_test).sum())))
-    others = [reg for reg in experiment.reg_grid if reg != experiment.reg]
-    with _timed(records, "tune"):
-        for fitted in model.iterate_path(both, others):
-            tuning.append(_tuning(experiment, fitted, tune, fitted.score(*test)))  # noqa: PERF401
-    timings = pd.DataFrame(records).assign(**experiment.labels(), peak_mb=peak_mb())
-    tuned = pd.DataFrame(tuning, columns=TUNING_COLUMNS)
-    return Outcome(pd.DataFrame(sums), pd.concat(components), timings, tuned, rows)
+    model = experiment.estimator(train).draw(*train)
+    model.solve(_merged(model, shards, train) if shards else model.accumulate(*train))
+    sizes, groups = experiment.sizes(model), experiment.groups(data, rows.test)
+    others = model.iterate_path(sizes, experiment.other_regs)
+    found: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
+    components = []
+    for fitted in chain(model.iterate_path(sizes[:-1]), [model], others):
+        tested = fitted.permutation_test(
+            *test, n_permutations=_PERMUTATIONS, groups=groups, random_state=0
+        )
+        is_fixed = fitted.reg == experiment.reg
+        found[is_fixed].append(_sums(experiment, fitted, tested, rows))
+        if is_fixed:
+            components.append(_components(experiment, fitted, tested.correlations))
+    sums = pd.DataFrame(found[True])
+    regs = pd.DataFrame(found[False], columns=sums.columns)
+    return Outcome(sums, regs, pd.concat(components), rows)
 
 
 def _merged(model: RCCA, shards: Sequence[str | PathLike[str]], train: Views) -> Moments:
@@ -161,29 +152,23 @@ def _merged(model: RCCA, shards: Sequence[str | PathLike[str]], train: Views) ->
     return merged
 
 
-def _sums(experiment: Experiment, model: RCCA, on_test: Any, rows: Split) -> dict[str, Any]:
+def _sums(
+    experiment: Experiment, model: RCCA, tested: PermutationResult, rows: Split
+) -> dict[str, Any]:
     return {
         **experiment.labels(),
+        "reg": model.reg,
         "m": model.map_x_.n_features_out,
         "train_sum": model.training_correlations_.sum(),
-        "test_sum": np.abs(on_test).sum(),
-        "test_sum_signed": on_test.sum(),
-        "components": len(on_test),
+        "test_sum": np.abs(tested.correlations).sum(),
+        "test_sum_signed": tested.correlations.sum(),
+        "floor_sum": tested.null_sum.mean(),
+        "components": len(tested.correlations),
         "n_train": len(rows.train),
         "n_test": len(rows.test),
         "gamma_x": getattr(model.map_x_, "gamma_", None),
         "gamma_y": getattr(model.map_y_, "gamma_", None),
         **model.conditioning_,
-    }
-
-
-def _tuning(experiment: Experiment, model: RCCA, tune: Views, test_sum: float) -> dict[str, Any]:
-    return {
-        **experiment.labels(),
-        "reg": model.reg,
-        "m": model.map_x_.n_features_out,
-        "tune_sum": model.score(*tune),
-        "test_sum": test_sum,
     }
 
 
@@ -199,13 +184,6 @@ def _components(experiment: Experiment, model: RCCA, on_test: Any) -> pd.DataFra
     )
 
 
-@contextmanager
-def _timed(records: list[dict[str, Any]], phase: str, m: int | None = None) -> Iterator[None]:
-    started = perf_counter()
-    yield
-    records.append({"phase": phase, "m": m, "seconds": perf_counter() - started})
-
-
 if __name__ == "__main__":
     with job(snakemake) as asked:
         data = load_prepared(snakemake.input.data, verify=True)
@@ -215,6 +193,6 @@ if __name__ == "__main__":
             accumulate_shard(experiment, data, shard, asked.shards).save(snakemake.output[0])
         else:
             outcome = fit_path(experiment, data, snakemake.input.get("shards", []))
-            for name in ("sums", "components", "timings", "tuning"):
+            for name in ("sums", "regs", "components"):
                 write_csv(snakemake.output[name], getattr(outcome, name))
             outcome.split.save(snakemake.output.split)

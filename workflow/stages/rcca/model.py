@@ -14,6 +14,7 @@ from rnca.saving import save_model
 from workflow.data.prepared import Prepared, load_prepared
 from workflow.lib.job import job
 from workflow.lib.provenance import write_csv
+from workflow.stages.rcca.cv import searched
 from workflow.stages.rcca.fit import Experiment
 from workflow.stages.rcca.trial import Views
 
@@ -46,25 +47,17 @@ class Kept(NamedTuple):
 
 def fit_model(experiment: Experiment, data: Prepared) -> Kept:
     """Choose m and reg on the training rows by cross-validation; test on the test rows."""
-    asked, rows = experiment.model, experiment.rows(data)
+    rows = experiment.rows(data)
     train, test = experiment.views(data, rows, "train"), experiment.views(data, rows, "test")
-    # Where the split keeps groups together, so do folds, and permutations move them whole.
-    groups = data.need("groups") if experiment.split["scheme"] == "groups" else None
-    of_train, of_test = (
-        None if groups is None else groups[part] for part in (rows.train, rows.test)
-    )
-    settings = experiment.estimator(train).get_params(deep=False)
-    shared = {name: settings[name] for name in settings if name not in ("n_features", "reg")}
-    search = RCCACV(sizes=experiment.features, regs=asked["regs"], cv=asked["folds"], **shared).fit(
-        *train, groups=of_train
-    )
+    search = searched(experiment, data, rows, train)
     model = search.best_estimator_
+    # Where the split keeps groups together, permutations move them whole.
+    by_groups = experiment.split["scheme"] == "groups"
+    groups = experiment.groups(data, rows.test) if by_groups else None
     seed = derived_seed(experiment.seed, "rcca", experiment.draws, "permutations")
-    tested = model.permutation_test(*test, asked["permutations"], of_test, random_state=seed)
+    tested = model.permutation_test(*test, experiment.permutations, groups, random_state=seed)
     labels = {"experiment": experiment.name, "feature_map": experiment.feature_map}
-    chosen = {"m": search.best_size_, "reg": search.best_reg_}
-    if isinstance(search.best_size_, tuple):
-        chosen["m"] = search.best_size_[0]
+    chosen = {"m": _first(search.best_size_), "reg": search.best_reg_}
     inference = {
         "component": np.arange(1, len(tested.p_values) + 1),
         "test_correlation": tested.correlations,
@@ -93,13 +86,18 @@ def _scores(search: RCCACV) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "reg": reg,
-            "m": size if isinstance(size, int) else size[0],
+            "m": _first(size),
             "mean_sum": search.mean_scores_[i, j],
             "standard_error": search.standard_errors_[i, j],
         }
         for i, reg in enumerate(search.regs)
         for j, size in enumerate(search.sizes_)
     )
+
+
+def _first(size: Any) -> int:
+    """Return the m of the first view."""
+    return int(size[0] if isinstance(size, tuple) else size)
 
 
 def _loadings(model: RCCA, test: Views) -> pd.DataFrame:

@@ -19,34 +19,45 @@ from workflow.stages.rcca.baselines_tables import (
     write_baselines,
 )
 from workflow.stages.rcca.figures import (
+    cv_figure,
     minutes_figure,
     rcca_figure,
-    tuning_figure,
+    regs_figure,
 )
+from workflow.stages.rcca.series import by_speaker, floor_blocks, over_speakers, series_blocks
 from workflow.stages.rcca.table1 import (
     SUMS_COLUMNS,
     TIMING_COLUMNS,
+    experiment_blocks,
+    minutes_blocks,
     rcca_summary,
     with_baselines,
+    with_leaks,
     with_minutes,
     write_latex,
     write_markdown,
 )
 from workflow.stages.rcca.tables import (
+    CV_COLUMNS,
     LEAKS_COLUMNS,
-    TUNING_COLUMNS,
     beside_base,
+    by_reg,
     chosen,
+    chosen_blocks,
+    chosen_pairs,
+    reg_blocks,
+    variant_blocks,
     write_leaks_table,
-    write_tuning_table,
-    write_variants_table,
 )
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
         given, out, paper = snakemake.input, by_name(snakemake.output), asked.published
-        titles, main_titles = asked.titles, asked.main_titles
+        main_titles, series = asked.main_titles, asked.series
+        titles = asked.titles | {of["name"]: of["title"] for of in series.values()}
         sums, not_run = read_outcomes(given.sums, SUMS_COLUMNS)
+        regs, _ = read_outcomes(given.regs, SUMS_COLUMNS)
+        cv, _ = read_outcomes(given.cv, CV_COLUMNS)
         leaks, _ = read_outcomes(given.leaks, LEAKS_COLUMNS)
         timings, _ = read_outcomes(given.timing, TIMING_COLUMNS)
         deep, _ = read_outcomes(given.dcca, DEEP_COLUMNS)
@@ -57,25 +68,42 @@ if __name__ == "__main__":
         summary = beside_published(rcca_summary(sums), published, paper)
         summary = with_minutes(summary, timings, published, paper)
         summary = with_baselines(summary, deep, kernel, published, paper)
+        summary = with_leaks(summary, leaks, series)
+        pairs = chosen_pairs(cv, asked.regs)
+        speakers = by_speaker(summary, pairs)
+        over = over_speakers(speakers, series, published)
+        blocks = experiment_blocks(summary, not_run, main_titles)
+        blocks += series_blocks(over, series, not_run)
         write_csv(out["rcca.csv"], summary)
-        write_markdown(out["rcca.md"], summary, not_run, main_titles)
-        write_latex(out["rcca.tex"], summary, not_run, main_titles)
+        write_markdown(out["rcca.md"], blocks)
+        write_latex(out["rcca.tex"], blocks)
+        write_markdown(out["rcca_floor.md"], floor_blocks(summary, over, series, main_titles))
         main = summary[summary["experiment"].isin(main_titles)]
-        save(rcca_figure(main, published, paper, main_titles), out, "rcca")
+        save(rcca_figure(main, over, published, paper, titles), out, "rcca")
         write_csv(out["leaks.csv"], leaks)
-        write_leaks_table(out["leaks.md"], leaks, titles)
+        write_leaks_table(out["leaks.md"], leaks, asked.titles)
+        if series:
+            write_csv(out["rcca_speakers.csv"], speakers)
+            write_csv(out["rcca_series.csv"], over)
+        if "rcca_minutes.md" in out:
+            write_markdown(out["rcca_minutes.md"], minutes_blocks(summary, titles))
         if "rcca_minutes.svg" in out:
             figure = minutes_figure(summary, curve, published, paper, titles)
             save(figure, out, "rcca_minutes")
-        if "rcca_tuning.md" in out:
-            choice = chosen(read_outcomes(given.tuning, TUNING_COLUMNS)[0], asked.regs)
-            write_csv(out["rcca_tuning.csv"], choice)
-            write_tuning_table(out["rcca_tuning.md"], choice, titles)
-            save(tuning_figure(choice, titles), out, "rcca_tuning")
+        if "rcca_cv.md" in out:
+            choice = chosen(pairs, series)
+            write_csv(out["rcca_cv.csv"], choice)
+            write_markdown(out["rcca_cv.md"], chosen_blocks(choice, titles))
+            save(cv_figure(choice, titles), out, "rcca_cv")
+        if "rcca_regs.md" in out:
+            found = by_reg(sums, regs, published, paper)
+            write_csv(out["rcca_regs.csv"], found)
+            write_markdown(out["rcca_regs.md"], reg_blocks(found, titles))
+            save(regs_figure(found, titles), out, "rcca_regs")
         if "rcca_variants.md" in out:
             compared = beside_base(sums, asked.variants)
             write_csv(out["rcca_variants.csv"], compared)
-            write_variants_table(out["rcca_variants.md"], compared, titles)
+            write_markdown(out["rcca_variants.md"], variant_blocks(compared, titles))
         if "baselines.md" in out:
             baselines = with_paper(baselines_summary(deep, kernel), published, paper)
             baselines = beside_rcca(baselines, deep, kernel, sums)

@@ -1,5 +1,7 @@
 # Stage rcca: test correlation against the number of features (Table 1), and what it is compared with.
 # A fit is accumulate (in shards, if asked for) -> merge and solve.
+from workflow.stages.rcca.settings import timed_repeats
+
 rcca = settings.rcca
 # What outlives a killed job of deep or kernel CCA; no output of a rule.
 RCCA_STATE = f"{RESULTS}/state/rcca"
@@ -19,7 +21,8 @@ def rcca_parts(what):
         return {name: [f"{RESULTS}/rcca/{name}/{first}.svd.csv"] for name, first in random.items()}
     files = {
         "sums": lambda each: expand("{m}-{r}.sums", m=each.maps, r=range(each.repeats)),
-        "tuning": lambda each: expand("{m}-{r}.tuning", m=each.maps, r=range(each.repeats)),
+        "regs": lambda each: expand("{m}-{r}.regs", m=each.maps, r=range(each.repeats)),
+        "cv": lambda each: expand("{m}-{r}.cv", m=each.maps, r=range(each.cv.repeats)),
         "inference": lambda each: expand("{m}.inference", m=each.maps),
         "leaks": lambda each: ["leaks"],
         "timing": lambda each: [
@@ -32,7 +35,8 @@ def rcca_parts(what):
         "search": lambda each: expand("{fit}.search", fit=each.deep_fits()),
         "kcca": lambda each: ["kcca"],
     }
-    having = {"tuning": rcca.tuned(), "timing": rcca.timed(), "kcca": rcca.having("kcca")}
+    having = {"timing": rcca.timed(), "regs": rcca.with_other_regs()}
+    having |= {key: rcca.having(key) for key in ("cv", "kcca")}
     having |= {"inference": rcca.having("model")}
     having |= dict.fromkeys(["dcca", "curve", "search"], rcca.deep())
     names = having.get(what, [name for name, _ in rcca.items()])
@@ -48,16 +52,23 @@ rcca_shard = asks(
     lambda w: fit_settings(w, repeat=int(w.repeat), shards=rcca[w.experiment].shards),
 )
 rcca_fit = asks("stages/rcca/fit.py", lambda w: fit_settings(w, repeat=int(w.repeat)))
-rcca_model = asks(
-    "stages/rcca/model.py",
-    lambda w: fit_settings(w, model=rcca[w.experiment].model.model_dump(mode="json")),
+rcca_cv = asks(
+    "stages/rcca/cv.py",
+    lambda w: fit_settings(w, repeat=int(w.repeat), **rcca[w.experiment].cross_validated()),
 )
+rcca_model = asks("stages/rcca/model.py", lambda w: fit_settings(w, **rcca[w.experiment].kept()))
 rcca_timing = asks(
-    "stages/rcca/timing.py", lambda w: fit_settings(w, features=[int(w.m)], reg_grid=[])
+    "stages/rcca/timing.py",
+    lambda w: fit_settings(w, features=[int(w.m)], other_regs=[], times=timed_repeats(int(w.m))),
 )
 rcca_svd = asks(
     "stages/rcca/timing.py",
-    lambda w: fit_settings(w, features=rcca[w.experiment].decomposed(), reg_grid=[]),
+    lambda w: fit_settings(
+        w,
+        features=rcca[w.experiment].timing,
+        other_regs=[],
+        times=[timed_repeats(m) for m in rcca[w.experiment].timing],
+    ),
 )
 rcca_leaks = asks("data/audit.py", {})
 rcca_deep = asks(
@@ -80,7 +91,8 @@ rcca_report = asks(
         "published": rcca.published(),
         "titles": rcca.titles(),
         "main_titles": rcca.main_titles(),
-        "regs": {name: rcca[name].reg for name in rcca.tuned()},
+        "regs": {name: rcca[name].reg for name in rcca.chosen()},
+        "series": rcca.series(),
         "variants": rcca.variants(),
         "compared": rcca.compared(),
     },
@@ -121,8 +133,7 @@ rule rcca_fit:
     output:
         sums=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.sums.csv",
         components=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.components.csv",
-        timings=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.timings.csv",
-        tuning=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.tuning.csv",
+        regs=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.regs.csv",
         split=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.split.npz",
     log:
         log_of("rcca/{experiment}/{feature_map}-{repeat}"),
@@ -138,6 +149,28 @@ rule rcca_fit:
         request=rcca_fit.asked,
     script:
         "fit.py"
+
+
+rule rcca_cv:
+    input:
+        request=rcca_cv.file,
+        data=prepared(rcca),
+    output:
+        f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.cv.csv",
+    log:
+        log_of("rcca/{experiment}/{feature_map}-{repeat}.cv"),
+    benchmark:
+        benchmark_of("rcca/{experiment}/{feature_map}-{repeat}.cv")
+    conda:
+        "../../envs/rnca.yaml"
+    threads: settings.threads
+    resources:
+        mem_mb=growing(lambda w: rcca[w.experiment].cv_mem_mb()),
+        runtime=growing(lambda w, threads: rcca[w.experiment].job_minutes(threads)),
+    params:
+        request=rcca_cv.asked,
+    script:
+        "cv.py"
 
 
 # On the rows of the first repeat.
@@ -295,7 +328,8 @@ rule rcca_report:
         timing=gathered("rcca", "timing"),
         svd=gathered("rcca", "svd"),
         inference=gathered("rcca", "inference"),
-        tuning=gathered("rcca", "tuning"),
+        regs=gathered("rcca", "regs"),
+        cv=gathered("rcca", "cv"),
         dcca=gathered("rcca", "dcca"),
         curve=gathered("rcca", "curve"),
         search=gathered("rcca", "search"),
@@ -309,7 +343,9 @@ rule rcca_report:
                 "rcca.tex",
                 "rcca.csv",
                 "leaks.csv",
-                *(["rcca_tuning.csv"] if rcca.tuned() else []),
+                *(["rcca_cv.csv"] if rcca.chosen() else []),
+                *(["rcca_regs.csv"] if rcca.with_other_regs() else []),
+                *(["rcca_series.csv", "rcca_speakers.csv"] if rcca.series() else []),
                 *(["rcca_variants.csv"] if rcca.variants() else []),
                 *(["baselines.csv"] if rcca.compared() else []),
                 *(["baselines_race.csv"] if rcca.raced() else []),

@@ -1,6 +1,6 @@
 """Settings of stage rcca, and what its jobs cost."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import ceil
 from typing import Annotated, Any, Literal
@@ -20,6 +20,7 @@ from workflow.lib.models import (
     Repeats,
     Settings,
     Split,
+    Title,
 )
 from workflow.lib.resources import (
     CAUTIOUS_OPERATIONS_PER_SECOND,
@@ -28,10 +29,16 @@ from workflow.lib.resources import (
     fit_mem_mb,
 )
 
-# Of the factorisations and of the singular vectors, times m³.
-SOLVE_OPERATIONS = 20
-# Up to which m a full SVD takes seconds, not minutes.
-FULL_SVD_FEATURES = 2000
+# Operations of a solution: of the factorisations, times m³; of the leading singular vectors, times
+# components·m²; of a full SVD, times m³. Fitted to fits of 54,000 rows at m = 1000 to 6000.
+FACTOR_OPERATIONS = 2.5
+SVD_OPERATIONS = 100
+FULL_SVD_OPERATIONS = 40
+# Up to which m a timed fit takes seconds, and is repeated.
+REPEATED_FEATURES = 3000
+TIMED_REPEATS = 3
+# What a job takes beside its operations: starting Python, reading and checking the data.
+SECONDS_A_JOB = 6
 # While a split is drawn and checked.
 SPLIT_BYTES_PER_ROW = 110
 # For reading, drawing and scoring; and for a pass over an unknown number of rows.
@@ -49,6 +56,8 @@ INHERITED = (
     "width",
     "same_landmarks",
 )
+# What the schemes of splits are called where frames of speech are divided.
+PROTOCOLS = {"random": "frames", "groups": "utterances"}
 
 
 class Deep(Settings):
@@ -124,15 +133,36 @@ class KernelCCA(Settings):
     )
 
 
+class CrossValidation(Settings):
+    """The regulariser chosen by cross-validation on the training rows."""
+
+    regs: Increasing[Positive] = Field(description="values of reg to choose from, increasing")
+    features: Increasing[Count] | None = Field(
+        None, description="values of m to choose at; those of the experiment by default"
+    )
+    folds: int = Field(3, ge=2, le=100, description="folds: of rows, or of groups as the split is")
+    repeats: Repeats = Field(1, description="of how many repeats, from the first on", exclude=True)
+
+
 class Model(Settings):
     """A model to keep: m and reg by cross-validation, p-values, loadings, canonical variables."""
 
-    regs: Distinct[Positive] = Field(
-        [1e-8, 1e-6, 1e-4, 1e-2], description="values of reg to choose from, at every m"
+    regs: Increasing[Positive] = Field(
+        [1e-8, 1e-6, 1e-4, 1e-2], description="values of reg to choose from, increasing"
     )
-    folds: int = Field(5, ge=2, description="parts of the training rows, each held out once")
+    folds: int = Field(5, ge=2, le=100, description="folds: of rows, or of groups as the split is")
     permutations: Repeats = Field(
         999, description="random pairings of the test rows; p-values are at least 1/(this + 1)"
+    )
+
+
+class Series(Settings):
+    """Experiments that differ in the speaker alone, or in how its rows are divided."""
+
+    name: Name = Field(description="the same in all experiments of the series")
+    title: Title = Field(description="what tables call the series")
+    paper: str | None = Field(
+        None, description="dataset whose published numbers stand beside, of another speaker"
     )
 
 
@@ -155,8 +185,11 @@ class Experiment(models.Experiment):
         ["linear", "fourier", "nystroem"], description="feature maps to compare", exclude=True
     )
     reg: float = Field(1e-8, ge=0, description="added to the diagonal of the feature covariances")
-    reg_grid: Annotated[list[Positive], Field()] = Field(
-        [], description="other values of reg to try at every m, judged on the tuning rows"
+    other_regs: list[Positive] = Field(
+        [], description="other values of reg to report at every m, from the same pass"
+    )
+    cv: CrossValidation | None = Field(
+        None, description="reg chosen by cross-validation, beside the fixed one", exclude=True
     )
     width: Positive = Field(1.0, description="factor on the gamma of the median heuristic")
     same_landmarks: bool = Field(
@@ -172,6 +205,12 @@ class Experiment(models.Experiment):
     )
     shards: Repeats = Field(
         1, description="jobs that the pass over the training rows is divided into", exclude=True
+    )
+    series: Series | None = Field(
+        None,
+        description="the series that the experiment belongs to: one table averages over its "
+        "datasets, with random rows and whole groups held out side by side",
+        exclude=True,
     )
     model: Model | None = Field(
         None,
@@ -217,9 +256,20 @@ class Experiment(models.Experiment):
         own = getattr(self, kind).model_dump(mode="json")
         return {**shared, "components": self.components, "baseline": own, **more}
 
-    def decomposed(self) -> list[int]:
-        """List the timed m at which a full SVD is timed too: not too large, the least always."""
-        return [m for m in self.timing if m <= FULL_SVD_FEATURES] or self.timing[:1]
+    def cross_validated(self) -> dict[str, Any]:
+        """Return what a job that chooses reg is asked for beside the fit's own settings."""
+        assert self.cv is not None
+        return {
+            "features": self.cv.features or self.features,
+            "other_regs": self.cv.regs,
+            "folds": self.cv.folds,
+        }
+
+    def kept(self) -> dict[str, Any]:
+        """Return what a job that keeps a model is asked for beside the fit's own settings."""
+        assert self.model is not None
+        own = {"folds": self.model.folds, "permutations": self.model.permutations}
+        return {"other_regs": self.model.regs, **own}
 
     def problems(self, data: Facts) -> Iterator[str]:
         """Yield what is wrong with the sizes, the split or the baselines."""
@@ -231,13 +281,15 @@ class Experiment(models.Experiment):
         rows = self.training_rows
         if "nystroem" in self.maps and rows is not None and most > rows:
             yield f"features: m = {most} landmarks are more than the {rows} training rows"
+        if self.reg in self.other_regs or len(set(self.other_regs)) < len(self.other_regs):
+            yield f"other_regs: {self.other_regs} repeats a value or reg = {self.reg}"
+        if self.cv and self.reg not in self.cv.regs:
+            yield f"cv.regs: reg = {self.reg} must be one of them, to compare with"
+        if self.cv and not set(self.cv.features or []) <= set(self.features):
+            yield f"cv.features: {self.cv.features} must be some of {self.features}"
+        if self.series and self.split.scheme not in PROTOCOLS:
+            yield f"series: the split must be one of {', '.join(PROTOCOLS)}"
         has_tuning_rows = self.split.scheme == "given" or (self.split.tune or 0) >= 2
-        if self.reg_grid and self.reg not in self.reg_grid:
-            yield f"reg_grid: reg = {self.reg} must be one of them, to compare with"
-        if len(set(self.reg_grid)) < len(self.reg_grid):
-            yield f"reg_grid: {self.reg_grid} repeats a value"
-        if self.reg_grid and not has_tuning_rows:
-            yield "reg_grid: split.tune must be at least 2, to choose reg on"
         if (self.networks() or self.kcca) and not has_tuning_rows:
             yield "split.tune: at least 2 rows are needed, by which deep and kernel CCA are chosen"
         if self.dcca and self.dcca.batch_size <= self.components + 1:
@@ -250,26 +302,32 @@ class Experiment(models.Experiment):
         split = SPLIT_BYTES_PER_ROW * (self.training_rows or 0)
         return fit_mem_mb(max(self.features)) + ceil(split / 1e6)
 
+    def cv_mem_mb(self) -> int:
+        """Return the memory of choosing reg: a fit, and the moments of each fold."""
+        if self.cv is None:
+            return 0
+        m = max(self.cv.features or self.features)
+        return fit_mem_mb(m) + ceil((self.cv.folds + 1) * 24e-6 * m**2)
+
     def job_minutes(self, threads: int) -> int:
-        """Return the minutes that a fit with its own pass, or one shard of it, may take."""
+        """Return the minutes that a fit, or one shard of it, or choosing reg may take."""
         if self.training_rows is None:
             return MINUTES_IF_UNKNOWN
-        m, solutions = max(self.features), 1 + len(self.reg_grid)
-        operations = 4.0 * self.training_rows / self.shards * m**2
-        operations += solutions * SOLVE_OPERATIONS * m**3
+        operations = self._fit_operations() + self._cv_operations()
         return _cautious_minutes(operations, threads)
 
     def model_mem_mb(self) -> int:
-        """Return the memory of a cross-validation, in millions of bytes: moments of each fold."""
+        """Return the memory of keeping a model: a fit, and the moments of each fold."""
         assert self.model is not None
-        return self.mem_mb() + ceil(24e-6 * self.model.folds * max(self.features) ** 2)
+        return self.mem_mb() + ceil((self.model.folds + 1) * 24e-6 * max(self.features) ** 2)
 
     def model_minutes(self, threads: int) -> int:
-        """Return the minutes that a cross-validation may take: two passes, and its solutions."""
+        """Return the minutes that keeping a model may take: two passes, and its solutions."""
         if self.training_rows is None or self.model is None:
             return MINUTES_IF_UNKNOWN
-        m, solutions = max(self.features), self.model.folds * len(self.model.regs)
-        operations = 8.0 * self.training_rows * m**2 + solutions * SOLVE_OPERATIONS * m**3
+        solutions = self.model.folds * len(self.model.regs)
+        operations = 2 * self._pass_operations(max(self.features))
+        operations += solutions * self._solve_operations(self.features)
         return _cautious_minutes(operations, threads)
 
     def deep_mem_mb(self) -> int:
@@ -293,11 +351,43 @@ class Experiment(models.Experiment):
 
     def forecast(self, cores: int) -> float:
         """Estimate the minutes of all jobs of the experiment from their operations."""
-        fits = self.repeats * len(set(self.maps) - {"linear"})
-        operations = fits * 4.0 * (self.training_rows or 0) * max(self.features) ** 2
+        if self.training_rows is None:
+            return 0.0
+        maps = len(set(self.maps) - {"linear"})
+        cross_validated = self.cv.repeats if self.cv else 0
+        operations = maps * self.repeats * self._fit_operations()
+        operations += maps * cross_validated * self._cv_operations()
+        # Timed on one core too, while the others are idle.
+        operations += maps * (cores + 1) * sum(map(self._timed_operations, self.timing))
+        operations += sum(
+            timed_repeats(m) * (FULL_SVD_OPERATIONS * float(m) ** 3) for m in self.timing
+        )
         operations += sum(self._deep_operations(fit.split("-")[0]) for fit in self.deep_fits())
         operations += self._kernel_operations()
-        return operations / OPERATIONS_PER_SECOND / cores / 60
+        jobs = len(self.maps) * (self.repeats + cross_validated + len(self.timing))
+        seconds = operations / OPERATIONS_PER_SECOND / cores + jobs * SECONDS_A_JOB
+        return seconds / 60
+
+    def _pass_operations(self, m: int) -> float:
+        return 4.0 * (self.training_rows or 0) * m**2
+
+    def _solve_operations(self, sizes: Sequence[int]) -> float:
+        singular = SVD_OPERATIONS * self.components * sum(float(m) ** 2 for m in sizes)
+        return FACTOR_OPERATIONS * float(max(sizes)) ** 3 + singular
+
+    def _fit_operations(self) -> float:
+        solutions = (1 + len(self.other_regs)) * self._solve_operations(self.features)
+        return self._pass_operations(max(self.features)) / self.shards + solutions
+
+    def _cv_operations(self) -> float:
+        if self.cv is None:
+            return 0.0
+        sizes = self.cv.features or self.features
+        solutions = (self.cv.folds + 1) * len(self.cv.regs) * self._solve_operations(sizes)
+        return self._pass_operations(max(sizes)) + solutions
+
+    def _timed_operations(self, m: int) -> float:
+        return timed_repeats(m) * (self._pass_operations(m) + self._solve_operations([m]))
 
     def _deep_operations(self, kind: str) -> float:
         own = self.networks()[kind]
@@ -346,13 +436,29 @@ class Rcca(Experiments[Experiment]):
         """List the experiments that set a key which is empty by default."""
         return [name for name, each in self.items() if getattr(each, key)]
 
+    def largest_mem_mb(self) -> int:
+        """Return the memory of the largest fit or choice of reg."""
+        return max((max(each.mem_mb(), each.cv_mem_mb()) for _, each in self.items()), default=0)
+
     def timed(self) -> list[str]:
         """List the experiments with timed fits."""
         return self.having("timing")
 
-    def tuned(self) -> list[str]:
-        """List the experiments that try other values of reg."""
-        return self.having("reg_grid")
+    def chosen(self) -> list[str]:
+        """List the experiments that choose reg by cross-validation."""
+        return self.having("cv")
+
+    def with_other_regs(self) -> list[str]:
+        """List the experiments that report other values of reg."""
+        return self.having("other_regs")
+
+    def series(self) -> dict[str, dict[str, Any]]:
+        """Return series and protocol of the experiments that belong to one."""
+        return {
+            name: {**each.series.model_dump(), "protocol": PROTOCOLS[each.split.scheme]}
+            for name, each in self.items()
+            if each.series
+        }
 
     def deep(self) -> list[str]:
         """List the experiments with deep CCA of either kind."""
@@ -371,19 +477,33 @@ class Rcca(Experiments[Experiment]):
         return [name for name in self.timed() if name in self.deep()]
 
     def variants(self) -> dict[str, str]:
-        """Return of which experiment each variant is one."""
-        return {name: each.variant_of for name, each in self.items() if each.variant_of}
+        """Return of which experiment each variant is one; those of a series have its table."""
+        return {
+            name: each.variant_of
+            for name, each in self.items()
+            if each.variant_of and not each.series
+        }
 
     def main_titles(self) -> dict[str, str]:
-        """Return the titles of the experiments that are not variants."""
-        return {name: each.title for name, each in self.items() if not each.variant_of}
+        """Return the titles of the experiments that are neither variants nor of a series."""
+        return {
+            name: each.title
+            for name, each in self.items()
+            if not each.variant_of and not each.series
+        }
 
     def problems(self, known: Mapping[str, Facts]) -> Iterator[str]:
         """Yield what is wrong with each experiment, and with what it is a variant of."""
         yield from super().problems(known)
-        for name, base in self.variants().items():
-            if base == name or self[base].variant_of:
+        for name, each in self.items():
+            base = each.variant_of
+            if base and (base == name or self[base].variant_of):
                 yield f"{name}.variant_of: {base!r} is no other experiment that is not a variant"
+
+
+def timed_repeats(m: int) -> int:
+    """Return how often a fit at m is timed."""
+    return TIMED_REPEATS if m <= REPEATED_FEATURES else 1
 
 
 def _cautious_minutes(operations: float, threads: int) -> int:

@@ -1,9 +1,9 @@
-"""Table 1: RCCA beside linear, deep and kernel CCA and the paper, in Markdown and LaTeX."""
+"""Table 1: RCCA beside linear, deep and kernel CCA and the paper; and the minutes, apart."""
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -25,6 +25,7 @@ _KEYS = ["experiment", "feature_map", "m"]
 SUMS_COLUMNS = [
     *_KEYS,
     "dataset",
+    "reg",
     "components",
     "n_train",
     "n_test",
@@ -32,6 +33,7 @@ SUMS_COLUMNS = [
     "train_sum",
     "test_sum",
     "test_sum_signed",
+    "floor_sum",
 ]
 TIMING_COLUMNS = ("experiment", "feature_map", "m", "threads", "seconds")
 _TIMED = ["threads", "minutes", "minutes_one_core"]
@@ -54,8 +56,68 @@ _ESCAPES = str.maketrans(
         "±": r"$\pm$",
         "×": r"$\times$",
         "–": "--",
+        "−": "$-$",
     }
 )
+
+
+class Block(NamedTuple):
+    """A part of a table with a title; the largest cell of a column may be bold, as in Markdown."""
+
+    title: str
+    text: str
+    header: Sequence[str] = ()
+    cells: Sequence[Sequence[str]] = ()
+
+
+Columns = Mapping[str, Callable[[Any], str]]
+
+
+def block(title: str, text: str, columns: Columns, rows: pd.DataFrame) -> Block:
+    """Lay out a block: one line per row, one column per name and function of a row."""
+    cells = [[cell(row) for cell in columns.values()] for row in rows.to_dict("records")]
+    return Block(title, text, list(columns), cells)
+
+
+def write_markdown(path: str | PathLike[str], blocks: Iterable[Block]) -> None:
+    """Write a table in blocks as Markdown."""
+    texts = []
+    for each in blocks:
+        lines = [f"**{each.title}**: {each.text}" if each.text else f"**{each.title}**"]
+        lines += ["", *markdown_table(each.header, each.cells)] if each.cells else []
+        texts.append("\n".join(lines) + "\n")
+    write_text(path, "\n".join(texts))
+
+
+def write_latex(path: str | PathLike[str], blocks: Iterable[Block]) -> None:
+    """Write one ``tabular`` per block."""
+    lines = ["% Needs \\usepackage{booktabs}."]
+    for each in blocks:
+        lines += [
+            rf"\paragraph{{{escape(each.title)}}} {escape(each.text[:1].upper() + each.text[1:])}."
+        ]
+        if each.cells:
+            lines[-1] += r"\\[0.5ex]"
+            lines += [
+                rf"\begin{{tabular}}{{l{'r' * (len(each.header) - 1)}}}",
+                r"\toprule",
+                " & ".join(map(escape, each.header)) + r" \\",
+                r"\midrule",
+                *(" & ".join(map(_latex_cell, row)) + r" \\" for row in each.cells),
+                r"\bottomrule",
+                r"\end{tabular}",
+            ]
+    write_text(path, "\n".join(lines) + "\n")
+
+
+def escape(text: str) -> str:
+    """Make LaTeX set a text as it stands."""
+    return text.translate(_ESCAPES)
+
+
+def _latex_cell(cell: str) -> str:
+    bold = re.fullmatch(r"\*\*(.*)\*\*", cell)
+    return rf"\textbf{{{escape(bold[1])}}}" if bold else escape(cell)
 
 
 def rcca_summary(sums: pd.DataFrame) -> pd.DataFrame:
@@ -88,10 +150,33 @@ def rcca_summary(sums: pd.DataFrame) -> pd.DataFrame:
         test_mean=("test_sum", "mean"),
         test_sd=("test_sum", "std"),
         signed_mean=("test_sum_signed", "mean"),
+        floor_mean=("floor_sum", "mean"),
     )
     summary = summary.reset_index()
     summary.insert(1, "method", summary["feature_map"].astype(object).map(METHODS))
     return summary
+
+
+def with_leaks(
+    summary: pd.DataFrame, leaks: pd.DataFrame, series: Mapping[str, Mapping[str, Any]]
+) -> pd.DataFrame:
+    """Add what an experiment belongs to, and the share of test rows that training rows give away.
+
+    Returns
+    -------
+    DataFrame
+        With ``series`` and ``protocol``, missing outside series, and ``leaked``: the share of
+        test rows that share a frame with training rows or, where rows are no windows, that also
+        stand among them.
+    """
+    telling = leaks["kind"].isin(["duplicate in both", "shared frame"])
+    leaked = leaks[telling & (leaks["part"] == "test")].groupby("experiment")["share"].max()
+    names = summary["experiment"].astype(object)
+    belongs = {
+        column: names.map({name: of[key] for name, of in series.items()})
+        for column, key in (("series", "name"), ("protocol", "protocol"))
+    }
+    return summary.assign(**belongs, leaked=names.map(leaked))
 
 
 def with_minutes(
@@ -107,7 +192,7 @@ def with_minutes(
     summary : DataFrame
         Of `beside_published`.
     timings : DataFrame
-        One row per experiment, map, m and number of threads, with ``seconds``.
+        One row per experiment, map, m, number of threads and repeat, with ``seconds``.
     published : DataFrame
         ``resources/paper/table1_rcca.csv``.
     experiments : collection of str
@@ -134,7 +219,7 @@ def with_minutes(
 def _by_threads(timings: pd.DataFrame) -> pd.DataFrame:
     found = []
     for key, rows in timings.groupby(_KEYS):
-        minutes = rows.groupby("threads")["seconds"].mean() / 60
+        minutes = rows.groupby("threads")["seconds"].median() / 60
         most = int(minutes.index.max())
         values = (most, minutes[most], minutes.get(1))
         found.append(dict(zip([*_KEYS, *_TIMED], [*key, *values], strict=True)))
@@ -207,72 +292,67 @@ def _row(fits: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def write_markdown(
-    path: str | PathLike[str],
-    summary: pd.DataFrame,
-    not_run: Mapping[str, str],
-    titles: Mapping[str, str],
-) -> None:
-    """Write the table of an rcca summary, one block per experiment.
+def experiment_blocks(
+    summary: pd.DataFrame, not_run: Mapping[str, str], titles: Mapping[str, str]
+) -> list[Block]:
+    """Lay out Table 1, one block per experiment: what is measured, then what the paper says.
 
     Parameters
     ----------
-    path : path
     summary : DataFrame
-        Of `rcca_summary`, beside the published numbers and with minutes; with the rows of
-        `with_baselines`, if there are any.
+        Of `rcca_summary`, beside the published numbers; with rows of baselines, if there are any.
     not_run : mapping of experiment to reason
     titles : mapping of experiment to title
         Of the experiments to show, in their order.
     """
-    blocks = [
-        f"**{title}**: not run, {not_run[name]}\n"
+    return [
+        Block(title, f"not run, {not_run[name]}")
         if name in not_run
-        else _markdown_block(title, summary[summary["experiment"] == name])
+        else _experiment_block(title, summary[summary["experiment"] == name])
         for name, title in titles.items()
     ]
-    write_text(path, "\n".join(blocks))
 
 
-def rcca_cells(rows: pd.DataFrame, bold: str) -> tuple[list[str], list[list[str]]]:
-    """Lay out one experiment: what is measured, then what the paper says, where there is any.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        The rows of one experiment in the summary.
-    bold : str
-        Format string for the cell with the largest mean on test rows.
-
-    Returns
-    -------
-    header : list of str
-    cells : list of list of str
-    """
+def _experiment_block(title: str, rows: pd.DataFrame) -> Block:
+    best = rows["test_mean"].max()
     columns: dict[str, Callable[[Any], str]] = {
-        "method": _method,
+        "method": method_name,
         "m": lambda row: number(row["m"], "d"),
         "training": lambda row: plus_minus(row["train_mean"], row["train_sd"]),
-        "test": lambda row: plus_minus(row["test_mean"], row["test_sd"]),
+        "test": lambda row: bold_if(
+            row["test_mean"] == best, plus_minus(row["test_mean"], row["test_sd"])
+        ),
     }
-    is_timed = rows["minutes_one_core"].notna().any()
-    is_published = rows["paper"].notna().any()
-    if is_published:
+    if rows["paper"].notna().any():
         columns["paper"] = lambda row: number(row["paper"], ".2f")
         columns["difference"] = lambda row: number(row["difference"], "+.2f")
-    if is_timed:
-        threads = rows["threads"].max()  # missing where only baselines are timed
-        if threads > 1:
-            columns[f"minutes, {threads:.0f} cores"] = lambda row: minutes(row["minutes"])
-        columns["minutes, 1 core"] = lambda row: minutes(row["minutes_one_core"])
-    if is_timed and is_published:
-        columns["paper's minutes"] = lambda row: minutes(row["paper_minutes"])
-        columns["speed-up"] = lambda row: number(row["speed_up"], ".0f", "×")
-    header = list(columns)
-    cells = [[cell(row) for cell in columns.values()] for row in rows.to_dict("records")]
-    best, test = int(rows["test_mean"].to_numpy().argmax()), header.index("test")
-    cells[best][test] = bold.format(cells[best][test])
-    return header, cells
+    return block(title, heading(rows), columns, rows)
+
+
+def minutes_blocks(summary: pd.DataFrame, titles: Mapping[str, str]) -> list[Block]:
+    """Lay out the minutes of the experiments whose fits of RCCA are timed."""
+    timed = summary.dropna(subset="minutes_one_core")
+    timed_maps = set(timed.loc[timed["feature_map"].notna(), "experiment"])
+    blocks = []
+    for name in (name for name in titles if name in timed_maps):
+        rows = timed[timed["experiment"] == name]
+        columns: dict[str, Callable[[Any], str]] = {
+            "method": method_name,
+            "m": lambda row: number(row["m"], "d"),
+            "1 core": lambda row: minutes(row["minutes_one_core"]),
+        }
+        if (threads := rows["threads"].max()) > 1:
+            columns[f"{threads:.0f} cores"] = lambda row: minutes(row["minutes"])
+        if rows["paper_minutes"].notna().any():
+            columns["paper, 1 core of its machine"] = lambda row: minutes(row["paper_minutes"])
+            columns["ratio"] = lambda row: number(row["speed_up"], ".0f", "×")
+        blocks.append(block(titles[name], "minutes of a fit", columns, rows))
+    return blocks
+
+
+def bold_if(wanted: bool, cell: str) -> str:
+    """Make a cell bold if that is wanted."""
+    return f"**{cell}**" if wanted else cell
 
 
 def heading(rows: pd.DataFrame) -> str:
@@ -281,25 +361,20 @@ def heading(rows: pd.DataFrame) -> str:
     first = rows.iloc[0]
     return (
         f"sum of the {first['components']} largest correlations "
-        f"({_range(rows, 'n_train')} training rows, {_range(rows, 'n_test')} test rows, "
-        f"{_count(first['repeats'], 'repeat')})"
+        f"({span(rows, 'n_train')} training rows, {span(rows, 'n_test')} test rows, "
+        f"{counted(first['repeats'], 'repeat')})"
     )
 
 
-def _markdown_block(title: str, rows: pd.DataFrame) -> str:
-    header, cells = rcca_cells(rows, "**{}**")
-    lines = [f"**{title}**: {heading(rows)}", "", *markdown_table(header, cells)]
-    return "\n".join(lines) + "\n"
-
-
-def _method(row: Any) -> str:
+def method_name(row: Any) -> str:
     """Name the method of a row, with the training rows of one that is not RCCA."""
     if row["method"] not in BASELINE_NAMES:
         return MAP_NAMES[row["feature_map"]]
     return f"{BASELINE_NAMES[row['method']]}, n = {_span(row['n_train_min'], row['n_train_max'])}"
 
 
-def _range(rows: pd.DataFrame, column: str) -> str:
+def span(rows: pd.DataFrame, column: str) -> str:
+    """Say between which numbers the rows of experiments lie."""
     return _span(rows[f"{column}_min"].min(), rows[f"{column}_max"].max())
 
 
@@ -307,46 +382,6 @@ def _span(least: int, most: int) -> str:
     return f"{least}" if least == most else f"{least} to {most}"
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """Write a count with its noun."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def write_latex(
-    path: str | PathLike[str],
-    summary: pd.DataFrame,
-    not_run: Mapping[str, str],
-    titles: Mapping[str, str],
-) -> None:
-    """Write one ``tabular`` per experiment; parameters as of `write_markdown`."""
-    lines = ["% Needs \\usepackage{booktabs}."]
-    for name, title in titles.items():
-        if name in not_run:
-            lines.append(rf"\paragraph{{{escape(title)}}} Not run: {escape(not_run[name])}")
-        else:
-            lines += _latex_block(title, summary[summary["experiment"] == name])
-    write_text(path, "\n".join(lines) + "\n")
-
-
-def escape(text: str) -> str:
-    """Make LaTeX set a text as it stands."""
-    return text.translate(_ESCAPES)
-
-
-def _latex_block(title: str, rows: pd.DataFrame) -> list[str]:
-    header, cells = rcca_cells(rows, "\\textbf{{{}}}")
-    escaped = [[_escaped_cell(cell) for cell in row] for row in cells]
-    return [
-        rf"\paragraph{{{escape(title)}}} {escape(heading(rows)).capitalize()}.\\[0.5ex]",
-        rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}",
-        r"\toprule",
-        " & ".join(map(escape, header)) + r" \\",
-        r"\midrule",
-        *(" & ".join(row) + r" \\" for row in escaped),
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
-
-
-def _escaped_cell(cell: str) -> str:
-    inner = re.fullmatch(r"\\textbf\{(.*)\}", cell)
-    return rf"\textbf{{{escape(inner[1])}}}" if inner else escape(cell)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import product
 from time import perf_counter
 from typing import Any
 
@@ -16,8 +17,6 @@ from workflow.lib.job import job
 from workflow.lib.provenance import peak_mb, write_csv
 from workflow.stages.rcca.fit import Experiment
 
-_REPEATS = 3
-
 
 def time_fit(experiment: Experiment, data: Prepared, threads: Sequence[int]) -> pd.DataFrame:
     """Time a whole fit at the largest m alone, with a draw of its own, on each number of threads.
@@ -25,12 +24,12 @@ def time_fit(experiment: Experiment, data: Prepared, threads: Sequence[int]) -> 
     Returns
     -------
     DataFrame
-        One row per number of threads: seconds of the fit (widths, draw, features, covariances and
-        solution), and the peak memory of the process so far.
+        One row per repeat (``times`` of them) and number of threads: seconds of the fit (widths,
+        draw, features, covariances and solution), and the peak memory of the process so far.
     """
     train = experiment.views(data, experiment.rows(data), "train")
     fits = []
-    for count in threads:
+    for repeat, count in product(range(experiment.times), threads):
         model = experiment.estimator(train, "timing", max(experiment.features))
         started = perf_counter()
         with threadpool_limits(count):
@@ -38,6 +37,7 @@ def time_fit(experiment: Experiment, data: Prepared, threads: Sequence[int]) -> 
         fits.append(
             {
                 **experiment.labels(),
+                "repeat": repeat,
                 "m": model.map_x_.n_features_out,
                 "n_train": len(train[0]),
                 "threads": count,
@@ -54,7 +54,8 @@ def time_svds(experiment: Experiment, data: Prepared, threads: int) -> pd.DataFr
     Parameters
     ----------
     experiment : Experiment
-        Its ``features`` are the numbers m; the largest is that of the features drawn.
+        Its ``features`` are the numbers m; the largest is that of the features drawn; ``times``
+        says how often each is timed.
     data : Prepared
     threads : int
         What the run gave this job, for the record.
@@ -68,13 +69,13 @@ def time_svds(experiment: Experiment, data: Prepared, threads: int) -> pd.DataFr
     model = experiment.estimator(train, "svd").draw(*train)
     whitened = Whitened(model.accumulate(*train), experiment.reg, experiment.reg)
     rows = []
-    for m in experiment.features:
+    for m, times in zip(experiment.features, experiment.times, strict=True):
         D = whitened.D[:m, :m].copy()
         ways: dict[str, Callable[[], Any]] = {
             "truncated": partial(leading_svd, D, experiment.components),
             "full": partial(scipy.linalg.svd, D),
         }
-        for repeat in range(_REPEATS):
+        for repeat in range(times):
             for method, svd in ways.items():
                 started = perf_counter()
                 svd()

@@ -6,7 +6,7 @@ import numpy as np
 
 from rnca._core.seeding import derived_seed
 from workflow.data.prepared import Prepared
-from workflow.data.splits import Split, given_split, group_split, official_split, random_split
+from workflow.data.splits import Rows, Split, given_split, group_split, official_split, random_split
 from workflow.data.views import RowView, standardised
 
 Views = tuple[RowView, RowView]
@@ -38,6 +38,13 @@ class Trial(SimpleNamespace):
                     f"split scheme {scheme!r} of experiment {self.name}: "
                     "known are random, given, official and groups."
                 )
+
+    def groups(self, data: Prepared, rows: Rows) -> Rows | None:
+        """Return the groups of some rows, such as utterances; None if there are not two."""
+        if data.groups is None:
+            return None
+        groups = np.asarray(data.groups)[rows]
+        return groups if len(np.unique(groups)) > 1 else None
 
     def views(self, data: Prepared, rows: Split, part: str) -> Views:
         """Open the two views of the train, tune or test rows, without loading them."""

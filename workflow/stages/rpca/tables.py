@@ -37,8 +37,8 @@ ERRORS_COLUMNS = [*_KEYS, "n", "components", "m", "repeat", *MEASURES]
 MERITS_COLUMNS = [*_KEYS, "m", "repeat", "components", "merit"]
 SCORES_COLUMNS = [*_KEYS, "m", "label", "component_1", "component_2"]
 _LAW_COLUMNS = [
-    *_KEYS, "m", "threads", "n_from", "n_to", "seconds", "exponent", "exponent_error", "factor",
-    "claimed",
+    *_KEYS, "m", "threads", "n_from", "n_to", "seconds", "exponent", "exponent_error",
+    "freedom", "factor", "claimed",
 ]  # fmt: skip
 TIMES_COLUMNS = [*_KEYS, "threads", "n", "m", "repeat", "seconds"]
 
@@ -83,8 +83,8 @@ def rates(errors: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per experiment, analysis, method and measure: ``rate`` and ``rate_error``, its
-        standard error over repeats, missing where there is one.
+        One row per experiment, analysis, method and measure: ``rate``, ``rate_error``, its
+        standard error over repeats, missing where there is one, and that error's ``freedom``.
     """
     records = []
     for keys, group in errors.groupby(_KEYS, sort=False):
@@ -96,8 +96,8 @@ def rates(errors: pd.DataFrame) -> pd.DataFrame:
             ]
             if slopes:
                 error = np.std(slopes, ddof=1) / np.sqrt(len(slopes)) if len(slopes) > 1 else np.nan
-                records.append((*keys, measure, float(np.mean(slopes)), error))
-    return pd.DataFrame(records, columns=[*_KEYS, "measure", "rate", "rate_error"])
+                records.append((*keys, measure, float(np.mean(slopes)), error, len(slopes) - 1))
+    return pd.DataFrame(records, columns=[*_KEYS, "measure", "rate", "rate_error", "freedom"])
 
 
 def exponents(times: pd.DataFrame) -> pd.DataFrame:
@@ -108,9 +108,9 @@ def exponents(times: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per experiment, analysis and method: ``exponent``, its standard error, the
-        constant ``factor`` of seconds = factor·n^exponent, the range of n it was fitted to, the
-        median seconds at its end, and the exponent the paper claims.
+        One row per experiment, analysis and method: ``exponent``, its standard error and its
+        ``freedom``, the constant ``factor`` of seconds = factor·n^exponent, the range of n it was
+        fitted to, the median seconds at its end, and the exponent the paper claims.
     """
     records = []
     for keys, group in times.groupby(_KEYS, sort=False):
@@ -130,6 +130,7 @@ def exponents(times: pd.DataFrame) -> pd.DataFrame:
                 fitted.iloc[-1],
                 fit.value,
                 fit.error,
+                len(fitted) - 2,
                 factor,
                 CLAIMED.get(str(keys[-1])),
             )

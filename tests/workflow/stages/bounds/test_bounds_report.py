@@ -13,6 +13,7 @@ from workflow.stages.bounds.norms import (
     correlation_bound,
     kernel_bound,
     limiting_cca_error,
+    proved_cca_bound,
 )
 from workflow.stages.bounds.tables import (
     against_m,
@@ -43,7 +44,7 @@ def norms(repeats=4, noise=0.1, sweeps=TITLES):
             law = factor * points["n"] / np.sqrt(points["m"])
             frames.append(
                 points.assign(
-                    sweep=sweep,
+                    experiment=sweep,
                     repeat=repeat,
                     kernel_norm_x=0.4 * points["n"],
                     kernel_norm_y=0.4 * points["n"],
@@ -58,7 +59,7 @@ def norms(repeats=4, noise=0.1, sweeps=TITLES):
 
 def summarised(sweeps=(), **options):
     found = norms(**options)
-    drawn = draws(found, dict.fromkeys(found["sweep"].unique(), FIXED))
+    drawn = draws(found, dict.fromkeys(found["experiment"].unique(), FIXED))
     return drawn, points(drawn, PUBLISHED, list(sweeps))
 
 
@@ -72,28 +73,38 @@ def row(frame, **where):
 def test_panels_take_both_views_and_the_larger_block():
     drawn, summary = summarised(noise=0.0)
     assert len(drawn) == 2 * 4 * (2 * 2 * 3 + 3 + 3 + 2)
-    found = row(summary, sweep="stated", panel="rpca", varying="n", value=5000)
+    found = row(summary, experiment="stated", panel="rpca", varying="n", value=5000)
     assert found["draws"] == 8
     assert found["mean"] == pytest.approx(1.5 * 5000 / np.sqrt(1000))
-    found = row(summary, sweep="stated", panel="rcca", varying="gamma", value=1.0)
+    found = row(summary, experiment="stated", panel="rcca", varying="gamma", value=1.0)
     assert (found["mean"], found["one_block"]) == pytest.approx((94.87, 63.25), rel=1e-3)
 
 
 def test_points_stand_beside_their_bounds():
     _, summary = summarised()
-    found = row(summary, sweep="stated", panel="rpca", varying="m", value=5000)
+    found = row(summary, experiment="stated", panel="rpca", varying="m", value=5000)
     assert found["bound_printed"] == kernel_bound(1000, 5000)
-    assert found["bound_sharp"] == kernel_bound(1000, 5000, largest=2000, norm=400)
-    found = row(summary, sweep="stated", panel="rcca", varying="gamma", value=1.0)
-    assert found["bound_constant"] == cca_bound(1000, 1000, 1.0, largest=2000)
+    assert found["bound_sharp"] == kernel_bound(1000, 5000, norm=400)
+    found = row(summary, experiment="stated", panel="rcca", varying="gamma", value=1.0)
+    assert found["bound_proved"] == proved_cca_bound(1000, 1000, 1.0, norm=400)
 
 
 def test_papers_values_stand_only_beside_its_own_points():
     _, summary = summarised(sweeps=["stated"])
-    assert row(summary, sweep="stated", panel="rcca", varying="gamma", value=1e-3)[
+    assert row(summary, experiment="stated", panel="rcca", varying="gamma", value=1e-3)[
         "published"
     ] == pytest.approx(6431.905)
-    assert summary.loc[summary["sweep"] == "other", "published"].isna().all()
+    assert summary.loc[summary["experiment"] == "other", "published"].isna().all()
+
+
+def test_ratio_to_the_paper_allows_for_the_error_of_either_mean():
+    _, summary = summarised(sweeps=["stated"])
+    found = row(summary, experiment="stated", panel="rcca", varying="gamma", value=1.0)
+    assert found["ratio"] == pytest.approx(found["mean"] / 6.651322)
+    ours = (found["mean_high"] - found["mean_low"]) / 2 / 6.651322
+    half = (found["ratio_high"] - found["ratio_low"]) / 2
+    assert half == pytest.approx(ours * np.sqrt(1 + 4 / 1000))
+    assert summary.loc[summary["experiment"] == "other", "ratio"].isna().all()
 
 
 def test_exponents_are_those_of_the_law_and_shared_noise_does_not_widen_them():
@@ -105,7 +116,7 @@ def test_exponents_are_those_of_the_law_and_shared_noise_does_not_widen_them():
     # The kernel's norm grows like n and depends on nothing else.
     assert fits["relative_exponent"].tolist() == pytest.approx(2 * [0.0, -0.5, 0.0, -1.0, -0.5])
     assert (fits["relative_exponent_high"] - fits["relative_exponent_low"]).max() < 1e-9
-    found = row(fits, sweep="stated", panel="rpca", varying="m")
+    found = row(fits, experiment="stated", panel="rpca", varying="m")
     assert found["published_exponent"] == pytest.approx(-0.497, abs=0.01)
 
 
@@ -114,7 +125,7 @@ def test_interval_of_an_exponent_is_that_of_independent_draws():
     noise = 0.05 * rng.standard_normal((repeats, 3))
     drawn = pd.DataFrame(
         {
-            "sweep": "one", "panel": "rcca", "varying": "n", "value": np.tile(values, repeats),
+            "experiment": "one", "panel": "rcca", "varying": "n", "value": np.tile(values, repeats),
             "n": np.tile(values, repeats), "m": 1000, "gamma": 1e-3,
             "draw": np.repeat(np.arange(repeats), 3), "one_block": 1.0, "kernel_norm": 1.0,
             "norm": (values * np.exp(noise)).ravel(),
@@ -136,7 +147,7 @@ def test_one_draw_has_no_interval():
 
 def test_level_is_the_geometric_mean_over_the_papers_points():
     drawn, summary = summarised(noise=0.0, sweeps=["stated"])
-    found = row(panels(drawn, summary), sweep="stated", panel="rcca", varying="gamma")
+    found = row(panels(drawn, summary), experiment="stated", panel="rcca", varying="gamma")
     ratios = [94868 / 6431.905, 94.868 / 6.651322]
     assert found["level"] == pytest.approx(np.sqrt(np.prod(ratios)), rel=1e-4)
     assert (found["level_least"], found["level_most"]) == pytest.approx(sorted(ratios), rel=1e-4)
@@ -203,7 +214,7 @@ def test_excess_is_the_mean_error_over_the_bound_of_the_same_features():
     assert unit["excess"] == pytest.approx(unit["error"] / cca_bound(1000, 500, 1e-3))
     assert unit["limit"] == limiting_cca_error(1000, 0.5, 2e-3)
     unbiased = row(summary, features="unbiased", **where)
-    assert unbiased["bound"] == cca_bound(1000, 500, 1e-3, largest=2000)
+    assert unbiased["bound"] == cca_bound(1000, 500, 1e-3, factor=2)
     assert unbiased["limit"] == limiting_cca_error(1000, 0.5, 1e-3)
 
 
@@ -217,7 +228,7 @@ def test_violations_are_bold(tmp_path):
 def test_correlations_stand_beside_the_bound_that_holds(tmp_path):
     summary = against_m(correlations())
     found = row(summary, gamma=1000.0, m=100)
-    assert found["bound"] == correlation_bound(50, 100, 1000.0, norm=20.0)
+    assert found["bound"] == correlation_bound(50, 100, 1000.0)
     write_correlations_table(tmp_path / "c.md", summary)
     assert "| m | γ = 1 | γ = 1000 |" in (tmp_path / "c.md").read_text("utf-8")
 

@@ -120,39 +120,74 @@ def test_squared_correlations_are_the_squared_eigenvalues_of_the_papers_matrices
     assert_allclose(found, expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("m", [20, 200])
+@pytest.mark.parametrize("m", [1, 20, 200])
+@pytest.mark.parametrize("n", [4, N])
 @pytest.mark.parametrize("width", [0.0535, 0.003, 1.0])
-def test_theorem_3_bounds_the_mean(m, width):
+def test_theorem_3_bounds_the_mean_as_printed(width, n, m):
     errors, norms = [], []
     for seed in range(20):
-        (K, _), (z, _) = draw(N, m, (width, width), seed)
+        (K, _), (z, _) = draw(n, m, (width, width), seed)
         errors.append(kernel_error(ExactKernel(K), FeatureKernel(z)))
         norms.append(ExactKernel(K).norm())
-    sharp = kernel_bound(N, m, largest=2 * N, norm=min(norms))
-    assert np.mean(errors) < sharp < kernel_bound(N, m, largest=2 * N)
-    assert np.mean(errors) / 2 < kernel_bound(N, m)
+    assert np.mean(errors) < kernel_bound(n, m, norm=min(norms)) <= kernel_bound(n, m)
+
+
+@pytest.mark.parametrize("width", [0.0535, 0.003, 10.0])
+def test_every_step_of_the_proof_of_theorem_3(width):
+    """The steps of docs/theory.md: 1, 3 and 4 for every draw, 2 for the mean over many."""
+    n, draws = 8, 20_000
+    (K, _), (z, _) = draw(n, draws, (width, width), seed=0)
+    z = np.sqrt(2) * z.astype(float)
+    squared = (z**2).sum(axis=0)
+    assert squared.max() <= 2 * n  # step 1
+    mean = (squared * z) @ z.T / draws  # of ‖z‖²·zzᵀ
+    # A mean of matrices of norm at most (2n)² leaves a few (2n)²/√draws.
+    rounding = 5 * (2 * n) ** 2 / np.sqrt(draws)
+    errors = z.T[:, :, None] * z.T[:, None, :] - K
+    assert np.linalg.norm((errors @ errors).mean(axis=0) - (mean - K @ K), 2) < rounding  # 2
+    assert scipy.linalg.eigvalsh(2 * n * K - K @ K - (mean - K @ K)).min() > -rounding
+    spectrum = scipy.linalg.eigvalsh(K)
+    assert spectrum.min() > -1e-12
+    assert spectrum.max() <= n
+    assert (2 * n * spectrum - spectrum**2).max() <= n**2  # step 3
+    norms = np.linalg.norm(errors, 2, axis=(1, 2))
+    assert (norms <= np.maximum(squared, spectrum.max()) + 1e-9).all()  # step 4
+    for size, holds in ((3, False), (4, True), (5, True), (10**6, True)):  # step 6
+        assert (2 * np.log(2 * size) <= 3 * np.log(size) + 1e-12) == holds
+        assert np.log(2 * size) / 3 <= np.log(size)
+    assert [2 * np.log(4 * size) <= 3 * np.log(2 * size) + 1e-12 for size in (1, 2, 3)] == [
+        False, True, True,
+    ]  # fmt: skip
+
+
+def test_unit_features_against_the_kernel_itself_break_the_literal_bound():
+    m = 20_000
+    (K, _), (z, _) = draw(N, m, (0.003, 0.003), seed=0)
+    assert np.linalg.norm(z @ z.T / m - K, 2) > kernel_bound(N, m)
+    assert np.linalg.norm(z @ z.T / m - K / 2, 2) < kernel_bound(N, m) / 2
 
 
 def test_bounds_are_the_printed_formulas():
     n, m, gamma = 700, 90, 0.01
     printed = np.sqrt(3 * n**2 * np.log(n) / m) + 2 * n * np.log(n) / m
     assert_allclose(kernel_bound(n, m), printed)
-    right = np.sqrt(6 * n**2 * np.log(n) / m) + 4 * n * np.log(n) / m
-    assert_allclose(kernel_bound(n, m, largest=2 * n), right)
+    sharp = np.sqrt(3 * 9 * (2 * n - 9) * np.log(n) / m) + 2 * n * np.log(n) / m
+    assert_allclose(kernel_bound(n, m, norm=9), sharp)
     fourth = (np.sqrt(3 * n**2 * np.log(2 * n) / m) + 2 * n * np.log(2 * n) / m) / gamma
     assert_allclose(cca_bound(n, m, gamma), fourth)
-    assert_allclose(correlation_bound(n, m, gamma), 2 * right / gamma)
-    sharp = (np.sqrt(6 * n * 3.0 * np.log(2 * n) / m) + 4 * n * np.log(2 * n) / m) / gamma
-    assert_allclose(proved_cca_bound(n, m, gamma, norm=3.0), 301 * sharp)
+    assert_allclose(correlation_bound(n, m, gamma), 2 * printed / gamma)
+    assert_allclose(proved_cca_bound(n, m, gamma, norm=3.0), 301 * fourth)
+    double = (np.sqrt(6 * n**2 * np.log(2 * n) / m) + 4 * n * np.log(2 * n) / m) / gamma
+    assert_allclose(cca_bound(n, m, gamma, factor=2), double)
 
 
 @pytest.mark.parametrize(("n", "m", "gamma"), [(1000, 500, 1e-3), (1000, 1000, 0.3)])
 def test_counterexample_violates_theorem_4(n, m, gamma):
     kernels, features = draw(n, m, (10.0, 0.001), seed=0)
     error = max(fast_cca_errors(kernels, features, gamma))
-    assert error > 1.3 * cca_bound(n, m, gamma, largest=2 * n)
+    assert error > 1.3 * cca_bound(n, m, gamma, factor=2)
     assert_allclose(error, limiting_cca_error(n, m / n, gamma), rtol=0.1)
-    assert error < proved_cca_bound(n, m, gamma)
+    assert error < proved_cca_bound(n, m, gamma, norm=n)
 
 
 def test_null_space_of_the_features_makes_the_error_of_the_counterexample():
@@ -180,7 +215,7 @@ def test_what_is_proved_in_place_of_theorem_4_holds_for_every_draw(widths, m, ga
         (lambda: kernel_bound(1, 10), "n = 1"),
         (lambda: cca_bound(10, 0, 1.0), "m = 0"),
         (lambda: cca_bound(10, 5, 0.0), "gamma = 0.0"),
-        (lambda: proved_cca_bound(10, 5, -1.0), "gamma = -1.0"),
+        (lambda: proved_cca_bound(10, 5, -1.0, norm=1.0), "gamma = -1.0"),
         (lambda: correlation_bound(10, 5, np.nan), "gamma = nan"),
         (lambda: limiting_cca_error(10, 0.5, np.inf), "gamma = inf"),
         (lambda: ExactKernel(np.ones((1, 1))), "n = 1"),

@@ -10,7 +10,7 @@ from workflow.data.prepared import load_prepared
 from workflow.stages.rcca.fit import Experiment
 from workflow.stages.rcca.model import fit_model
 
-ASKED = {"regs": [1e-3, 1e-1], "folds": 3, "permutations": 19}
+ASKED = {"other_regs": [1e-3, 1e-1], "folds": 3, "permutations": 19}
 
 
 def experiment(**given):
@@ -27,7 +27,7 @@ def experiment(**given):
         "same_landmarks": False,
         "repeat": 0,
         "seed": 3,
-        "model": ASKED,
+        **ASKED,
     }
     return Experiment(**settings | given)
 

@@ -10,7 +10,12 @@ from numpy.testing import assert_allclose
 
 from workflow.lib.resources import PROCESSES_MB, fit_mem_mb, growing
 from workflow.lib.settings import check
-from workflow.stages.rcca.settings import MINUTES_BESIDE, MINUTES_IF_UNKNOWN
+from workflow.stages.rcca.settings import (
+    MINUTES_BESIDE,
+    MINUTES_IF_UNKNOWN,
+    SECONDS_A_JOB,
+    timed_repeats,
+)
 
 ONE = {
     "dataset": "mnist",
@@ -42,15 +47,37 @@ def test_amounts_double_with_each_attempt():
 @pytest.mark.parametrize(
     ("changes", "threads", "minutes"),
     [
-        ({}, 1, 10),
-        ({}, 2, 5),
-        ({"shards": 3}, 1, 6),
-        ({"reg_grid": [1e-8, 1e-3]}, 1, 17),
-        ({"dataset": "xrmb", "split": {"scheme": "given"}}, 1, 8),
+        ({}, 1, 7),
+        ({}, 2, 4),
+        ({"shards": 3}, 1, 3),
+        ({"other_regs": [1e-6, 1e-3]}, 1, 8),
+        ({"cv": {"regs": [1e-8, 1e-3]}}, 1, 17),
+        ({"dataset": "xrmb", "split": {"scheme": "given"}}, 1, 5),
     ],
 )
 def test_minutes_follow_rows_threads_shards_and_factorisations(changes, threads, minutes):
     assert checked(**changes)["one"].job_minutes(threads) == MINUTES_BESIDE + minutes
+
+
+def test_forecast_counts_every_job():
+    """A path of n = 54,000 rows to m = 6000 took 118 s on two cores; the rest follows from it."""
+    split = {"scheme": "random", "train": 54_000, "tune": 6_000, "test": 10_000}
+    sizes = {"features": [1000, 2000, 3000, 4000, 5000, 6000], "components": 50, "repeats": 1}
+    one = {"split": split, "maps": ["fourier"], **sizes}
+    alone = checked(**one)["one"].forecast(2)
+    assert alone * 60 == pytest.approx(118 + SECONDS_A_JOB, rel=0.25)
+    assert checked(**one | {"repeats": 3})["one"].forecast(2) == pytest.approx(3 * alone)
+    for more in (
+        {"other_regs": [1e-6]},
+        {"cv": {"regs": [1e-8, 1e-3], "features": [1000]}},
+        {"timing": [1000]},
+        {"dcca": {"hidden": [8]}},
+        {"kcca": {"sizes": [2000]}},
+    ):
+        assert checked(**one | more)["one"].forecast(2) > alone * 1.001
+    # Timed on one core too: a fit takes twice as long there.
+    timed = checked(**one | {"timing": [6000]})["one"].forecast(2) - alone
+    assert timed > 3 * 100 / 60
 
 
 def test_unknown_rows_get_generous_time():
@@ -75,11 +102,16 @@ def test_costs_of_the_baselines_follow_their_sizes():
     )
 
 
-@pytest.mark.parametrize(
-    ("timing", "sizes"), [([100, 2000, 6000], [100, 2000]), ([4000, 6000], [4000])]
-)
-def test_full_svds_are_timed_where_they_take_seconds_but_at_one_size_at_least(timing, sizes):
-    assert checked(timing=timing)["one"].decomposed() == sizes
+def test_fits_of_seconds_are_timed_three_times_others_once():
+    assert [timed_repeats(m) for m in (100, 3000, 4000)] == [3, 3, 1]
+
+
+def test_cross_validation_has_its_own_sizes_and_regs_if_given():
+    cv = {"regs": [1e-8, 1e-3], "features": [10]}
+    own = checked(cv=cv, other_regs=[1e-6])["one"]
+    job = own.job(name="one", repeat=0, seed=1) | own.cross_validated()
+    assert (job["features"], job["other_regs"], job["folds"]) == ([10], [1e-8, 1e-3], 3)
+    assert checked(cv={"regs": [1e-8]})["one"].cross_validated()["features"] == [10, 6000]
 
 
 def test_baselines_have_the_rows_of_their_experiment_and_its_name():
@@ -115,6 +147,16 @@ def test_variant_takes_over_what_it_does_not_change():
     assert not both["wide"].timing
     assert not both["wide"].published
     assert both.main_titles() == {"one": "one"}
+    assert both.variants() == {"wide": "one"}
+
+
+def test_variant_within_a_series_stands_in_its_table_not_among_variants():
+    series = {"name": "z", "title": "Z", "paper": "xrmb"}
+    raw = {"variant_of": "one", "title": "raw", "series": series, "standardise": True}
+    both = checked({"raw": raw})
+    assert both.variants() == {}
+    assert both.main_titles() == {"one": "one"}
+    assert both.series() == {"raw": {**series, "protocol": "frames"}}
 
 
 def test_run_leaves_sums_curves_race_and_no_state(finished):

@@ -1,4 +1,4 @@
-"""Fits of the rcca stage in shards: the same answer, in little memory; and timed SVDs."""
+"""Fits of the rcca stage: in shards, at other values of reg, cross-validated, timed."""
 
 import json
 import subprocess
@@ -10,9 +10,11 @@ import pandas as pd
 import pytest
 
 from rnca.cca import RCCA
+from rnca.model_selection import RCCACV
 from workflow.data.prepared import load_prepared, write_prepared
+from workflow.stages.rcca.cv import cross_validate
 from workflow.stages.rcca.fit import Experiment, accumulate_shard, fit_path
-from workflow.stages.rcca.timing import time_svds
+from workflow.stages.rcca.timing import time_fit, time_svds
 
 ROWS = 7000
 META = {"name": "toy", "kind": "own", "title": "toy"}
@@ -27,7 +29,7 @@ def experiment(**changes):
         "components": 3,
         "features": [10, 20],
         "reg": 1e-3,
-        "reg_grid": [],
+        "other_regs": [],
         "width": 1.0,
         "same_landmarks": False,
         "feature_map": "fourier",
@@ -99,24 +101,91 @@ def test_shard_of_other_rows_is_computed_again(data, tmp_path):
     assert fit_path(fit, data, paths).sums["n_train"].eq(6500).all()
 
 
-# Peak memory belongs to a process. Memory maps count with the pages that were read.
-def test_linear_features_of_views_with_unequal_columns_are_tuned_too(data):
-    split = {"scheme": "random", "train": 6000, "tune": 500, "test": 500}
-    fit = experiment(feature_map="linear", split=split, reg=1e-8, reg_grid=(1e-8, 1.0))
-    outcome = fit_path(fit, data)
-    assert outcome.sums["m"].tolist() == [5]
-    assert outcome.tuning["reg"].tolist() == [1e-8, 1.0]
-    assert outcome.tuning["tune_sum"].gt(0).all()
+def test_linear_features_of_views_with_unequal_columns_have_other_regs_too(data):
+    outcome = fit_path(experiment(feature_map="linear", reg=1e-8, other_regs=[1.0]), data)
+    assert outcome.sums["m"].tolist() == outcome.regs["m"].tolist() == [5]
+    assert outcome.regs["reg"].tolist() == [1.0]
+
+
+def test_other_regs_of_one_pass_are_those_of_fits_of_their_own(data):
+    outcome = fit_path(experiment(other_regs=[1e-1, 1e-5]), data)
+    for reg, rows in outcome.regs.groupby("reg"):
+        alone = fit_path(experiment(reg=reg), data).sums
+        found = rows.drop(columns="reg").reset_index(drop=True)
+        pd.testing.assert_frame_equal(found, alone.drop(columns="reg"), rtol=1e-7)
+    assert outcome.sums["reg"].eq(1e-3).all()
+
+
+def test_features_are_float64_where_a_reg_is_below_the_rounding_of_float32(data):
+    views = data.x, data.y
+    assert experiment(reg=1e-8).estimator(views).dtype == "float32"
+    assert experiment(reg=1e-8, other_regs=[1e-9]).estimator(views).dtype == "float64"
+
+
+def test_floor_is_the_score_of_permuted_rows(data):
+    fit = experiment()
+    sums = fit_path(fit, data).sums
+    expected = 3 * np.sqrt(2 / (np.pi * 500))  # three components of pure noise
+    assert sums["floor_sum"].to_numpy() == pytest.approx(expected, rel=0.3)
+    assert (sums["floor_sum"] < sums["test_sum"]).all()
+
+
+def test_cross_validated_regs_have_the_test_sums_of_the_fit(data):
+    regs = [1e-3, 1.0]
+    found = cross_validate(experiment(other_regs=regs, folds=3), data)
+    whole = fit_path(experiment(other_regs=regs[1:]), data)
+    expected = pd.concat([whole.sums, whole.regs], ignore_index=True)
+    columns = ["feature_map", "repeat", "reg", "m", "test_sum"]
+    pd.testing.assert_frame_equal(found[columns], expected[columns], rtol=1e-7)
+    assert found["cv_sum"].between(0.5 * found["test_sum"], 2 * found["test_sum"]).all()
+
+
+@pytest.mark.parametrize("scheme", ["random", "groups"])
+def test_folds_are_of_the_same_kind_as_the_split(tmp_path, data, monkeypatch, scheme):
+    arrays = {"x": data.x, "y": data.y, "groups": np.arange(ROWS) // 100}
+    write_prepared(tmp_path / "toy", arrays, META)
+    grouped = load_prepared(tmp_path / "toy")
+    searched = []
+    monkeypatch.setattr(
+        RCCACV, "fit", lambda self, x, y, groups: searched.append((self.cv, groups)) or 1 / 0
+    )
+    split = {"scheme": scheme, "train": 6000, "tune": None, "test": 1000}
+    fit = experiment(split=split, other_regs=[1e-3], folds=3)
+    with pytest.raises(ZeroDivisionError):
+        cross_validate(fit, grouped)
+    ((cv, groups),) = searched
+    if scheme == "random":
+        assert (cv.shuffle, cv.n_splits, groups) == (True, 3, None)
+    else:
+        assert cv == 3
+        assert groups.tolist() == grouped.groups[fit.rows(grouped).train].tolist()
+
+
+def test_reg_too_small_for_a_solution_has_no_sum(data, monkeypatch):
+    def fails(*given):
+        raise FloatingPointError("too ill-conditioned")
+
+    monkeypatch.setattr(RCCACV, "path", fails)
+    found = cross_validate(experiment(other_regs=[1e-3], folds=2), data)
+    assert found["test_sum"].isna().all()
 
 
 def test_both_ways_to_an_svd_are_timed_in_turns_at_every_size(data):
-    times = time_svds(experiment(), data, threads=1)
-    assert times["m"].tolist() == 6 * [10] + 6 * [20]
-    assert times["method"].tolist() == 6 * ["truncated", "full"]
-    assert times.groupby(["m", "method"])["repeat"].agg(list).tolist() == 4 * [[0, 1, 2]]
+    times = time_svds(experiment(times=[3, 1]), data, threads=1)
+    assert times["m"].tolist() == 6 * [10] + 2 * [20]
+    assert times["method"].tolist() == 4 * ["truncated", "full"]
+    repeats = times.groupby(["m", "method"])["repeat"].agg(list).tolist()
+    assert repeats == 2 * [[0, 1, 2]] + 2 * [[0]]
     assert (times["seconds"] > 0).all()
 
 
+def test_fit_is_timed_as_often_as_asked_on_each_number_of_threads(data):
+    times = time_fit(experiment(times=2), data, threads=[1, 2])
+    assert times["repeat"].tolist() == [0, 0, 1, 1]
+    assert times["threads"].tolist() == [1, 2, 1, 2]
+
+
+# Peak memory belongs to a process. Memory maps count with the pages that were read.
 PEAK = """
 import json, re, sys
 from workflow.data.prepared import load_prepared
