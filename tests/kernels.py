@@ -23,7 +23,7 @@ FILES = [
             "stages/lupi/test_svmpath",
             "stages/lupi/test_svmplus",
             "stages/rcca/test_dcca",
-            "stages/rcca/test_shards",
+            "stages/rcca/test_fits",
             "stages/rpca/test_agreement",
         )
     ),

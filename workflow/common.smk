@@ -21,7 +21,12 @@ from workflow.lib.exhibits import read_exhibits, stage_names
 from workflow.lib.requests import Request
 from workflow.lib.resources import growing
 from workflow.lib.settings import check
+from workflow.lib.terminal import take_over
 
+# Jobs print to logs, where a progress bar is a line each time.
+os.environ.setdefault("TQDM_MININTERVAL", "10")
+if workflow.is_main_process:
+    take_over(logger, stage_names(), lambda: workflow.dryrun)
 settings = check(config)
 RESULTS = f"results/{settings.run}"
 PREPARED = "data/prepared"

@@ -117,10 +117,6 @@ instance, default="fourier"
         ----------
         X : array-like, memory map or row-sliceable object of shape (n, D)
         y : ignored
-
-        Returns
-        -------
-        self
         """
         fresh = unfitted_copy(self).fit_encoder(X).fit_decoder(X)
         self.__dict__ = fresh.__dict__

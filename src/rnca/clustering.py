@@ -181,10 +181,6 @@ instance, default="nystroem"
         ----------
         X : array-like, memory map or row-sliceable object of shape (n, d)
         y : ignored
-
-        Returns
-        -------
-        self
         """
         check_count(self.n_clusters, "n_clusters")
         check_count(self.n_init, "n_init")

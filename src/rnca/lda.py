@@ -116,10 +116,6 @@ class RLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, B
         X : array-like, memory map or row-sliceable object of shape (n, d)
         y : array-like of shape (n,)
             Classes: numbers or text.
-
-        Returns
-        -------
-        self
         """
         view = View(X)
         fresh = unfitted_copy(self)

@@ -225,10 +225,6 @@ class PrivilegedFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Feat
             problems are RCCA(X, X⋆⁽ⁱ⁾).
         privileged : array-like of shape (n, p)
             X⋆, of these rows and of no others. Constant columns add what y alone gives.
-
-        Returns
-        -------
-        self
         """
         check_count(self.n_components, "n_components")
         reg_x, reg_y = self._regs(self.reg)

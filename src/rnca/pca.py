@@ -99,10 +99,6 @@ instance, default="fourier"
         ----------
         X : array-like, memory map or row-sliceable object of shape (n, d)
         y : ignored
-
-        Returns
-        -------
-        self
         """
         return self._fit_rows(X)
 

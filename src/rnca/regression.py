@@ -88,10 +88,6 @@ class FeatureRidge(RegressorMixin, FeatureFit):
         ----------
         X : array-like, memory map or row-sliceable object of shape (n, p)
         y : likewise, of shape (n, q) or (n,)
-
-        Returns
-        -------
-        self
         """
         return self._fit_rows(X, y)
 

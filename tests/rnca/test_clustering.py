@@ -197,15 +197,3 @@ def test_a_constant_column_does_not_matter():
 def test_counts_that_cannot_be(given, message):
     with pytest.raises(ValueError, match=message):
         clustering(**given).fit(RINGS[0])
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"n_clusters": 401, "gamma": 1.0}, "n_clusters=401: 400 rows make at most 400 clusters"),
-        ({"n_clusters": 2, "gamma": 0.0}, "gamma=0.0: the kernel width"),
-    ],
-)
-def test_exact_clustering_that_cannot_be(given, message):
-    with pytest.raises(ValueError, match=message):
-        spectral_clustering(RINGS[0], **given)

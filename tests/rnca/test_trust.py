@@ -390,6 +390,13 @@ def test_too_many_components_are_refused_before_the_pass(views, estimator, views
     assert tables[0].reads > drawing + 120
 
 
+def test_a_bad_regulariser_is_refused_before_any_row_is_read(views):
+    tables = [Counting(view) for view in views]
+    with pytest.raises(ValueError, match=r"reg=-1.0: the regulariser must be"):
+        RCCA(2, n_features=20, reg=-1.0).fit(*tables)
+    assert tables[0].reads == tables[1].reads == 0
+
+
 def test_a_table_on_disk_is_read_by_slices():
     table = Counting(np.random.default_rng(0).normal(size=(50_000, 2)))
     NystroemFeatures(100, random_state=0).fit_view(View(table))

@@ -11,6 +11,8 @@ import psutil
 import pytest
 import yaml
 
+from workflow.data.catalogue import CATALOGUE
+
 TOLERANCE = {"linear": 1e-7, "fourier": 1e-7, "nystroem": 1e-5}
 EXPERIMENT = {
     "split": {"scheme": "given"},
@@ -126,6 +128,18 @@ def test_unavailable_dataset_costs_nothing_else_and_is_tried_again(project):
     assert "All that these settings ask for was run." in screen
     assert screen.count("| RCCA, Fourier | 8 |") == 2
     assert project.planned("--configfile", "mine.yaml") == {}
+
+
+def test_run_whose_datasets_are_all_skipped_ends_well_and_says_so_in_every_stage(project):
+    file = project.file("config/test.yaml")
+    settings = yaml.safe_load(file.read_text(encoding="utf-8"))
+    settings["skip"] = [name for name, entry in CATALOGUE.items() if entry.source is None]
+    file.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    code, screen = project.launch("--configfile", "config/test.yaml")
+    assert code == 0, screen
+    for name in ("rcca", "rpca", "lupi", "autoencoder", "maps", "extensions_discriminants"):
+        table = project.file(f"results/test/tables/{name}.md").read_text(encoding="utf-8")
+        assert "**: not run, left out by `skip` in the settings" in table, name
 
 
 def test_target_data_says_what_is_unavailable_and_what_was_tried(project):

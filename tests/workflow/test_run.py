@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,10 @@ import pytest
 import yaml
 
 from rnca import load_model
+from workflow.lib.claims import read_claims
 from workflow.lib.exhibits import stage_names
+
+ROOT = Path(__file__).parents[2]
 
 TEST = ("--configfile", "config/test.yaml")
 # Made again whenever anything that is shown changes.
@@ -87,6 +91,21 @@ def test_run_leaves_tables_figures_report_and_says_so(finished):
     assert (results / "tables/rcca.md").read_text(encoding="utf-8") in finished.screen
     assert "All that these settings ask for was run.\n" in finished.screen
     assert finished.screen.rstrip().endswith("Report: results/test/report.html")
+
+
+def test_claims_name_columns_that_the_run_has(finished):
+    """A column that is not there selects no rows, so that a slip would read "not run"."""
+    results = finished.file("results/test")
+    for claim in read_claims(ROOT / "resources/paper/claims.yaml"):
+        for rule in claim["rules"]:
+            protocol = rule.get("protocol", {"csv": rule["csv"]})
+            named = {rule["value"], *rule["where"], *rule.get("each", [])}
+            named |= {rule[key] for key in ("low", "high", "error", "sd") if key in rule}
+            settings = {*protocol.get("where", {}), *protocol.get("has", {})}
+            for csv, columns in ((rule["csv"], named), (protocol["csv"], settings)):
+                file = results / csv
+                there = set(pd.read_csv(file, nrows=1)) if file.is_file() else columns
+                assert columns <= there, (claim["id"], csv)
 
 
 def test_table_1_has_the_baselines_of_the_run(finished):

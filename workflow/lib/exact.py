@@ -1,4 +1,7 @@
-"""Exact kernel PCA, kernel CCA and spectral clustering: references for a few thousand rows."""
+"""Exact kernel PCA, kernel CCA and spectral clustering: references for a few thousand rows.
+
+Their arguments are those that the settings of the stages have been checked for.
+"""
 
 from typing import Any, NamedTuple
 
@@ -8,8 +11,7 @@ import scipy.linalg
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import rbf_kernel
 
-from rnca._core.mapping import check_count, pair
-from rnca._core.rows import View, check_at_least_two_rows, check_pair
+from rnca._core.mapping import pair
 from rnca._core.spectral import leading_eigh
 
 Matrix = npt.NDArray[np.float64]
@@ -48,14 +50,7 @@ class KernelCCA(NamedTuple):
 
 def gaussian_kernel(X: Any, gamma: float) -> Matrix:
     """Gaussian kernel matrix exp(-gamma ‖x − y‖²) of the rows."""
-    view = View(X)
-    check_at_least_two_rows(len(view), "X")
-    if not 0 < gamma < np.inf:
-        raise ValueError(
-            f"gamma={gamma!r}: the kernel width of exp(-gamma ‖x − y‖²) must be a finite "
-            "number > 0; rnca.median_gamma(X) gives one."
-        )
-    K: Matrix = rbf_kernel(view.read(0, len(view)).astype(np.float64), gamma=gamma)
+    K: Matrix = rbf_kernel(np.asarray(X, np.float64), gamma=gamma)
     return K
 
 
@@ -82,10 +77,7 @@ def kernel_pca(X: Any, n_components: int, *, gamma: float, solver: str = "dense"
         asked for, to a residual of 1e-9 of the largest, by products with the matrix that take
         O(n²) each.
     """
-    if solver not in ("dense", "leading"):
-        raise ValueError(f'solver={solver!r}: give "dense" or "leading".')
     K = centred_kernel(X, gamma)
-    _check_components(n_components, len(K))
     if solver == "leading":
         values, vectors = leading_eigh(K, n_components)
         values = np.maximum(values, 0.0)
@@ -108,17 +100,8 @@ def kernel_cca(X: Any, Y: Any, n_components: int, *, gamma: Any, reg: Any) -> Ke
     reg : float or pair of float
         γ_x and γ_y, added to the kernel matrices.
     """
-    check_pair(View(X, "X"), View(Y, "Y"))
-    regularisers = pair(reg, "reg")
-    if not all(0 < each < np.inf for each in regularisers):
-        raise ValueError(
-            f"reg={reg!r}: without positive regularisers all kernel canonical correlations are 1; "
-            "give finite numbers > 0, for example 1.0."
-        )
-    bases = []
-    for data, width, regulariser in zip((X, Y), pair(gamma, "gamma"), regularisers, strict=True):
-        bases.append(regularised_basis(centred_kernel(data, width), regulariser))
-    _check_components(n_components, len(bases[0]))
+    given = zip((X, Y), pair(gamma, "gamma"), pair(reg, "reg"), strict=True)
+    bases = [regularised_basis(centred_kernel(data, width), own) for data, width, own in given]
     # λ² are the eigenvalues of Kx(Kx + γxI)⁻¹Ky(Ky + γyI)⁻¹, so λ the singular values below.
     P, correlations, Qt = scipy.linalg.svd(bases[0].T @ bases[1])
     root = np.sqrt(len(bases[0]) - 1)
@@ -134,7 +117,6 @@ def spectral_clustering(
     n_clusters: int,
     *,
     gamma: float,
-    n_init: int = 10,
     random_state: Any = None,
 ) -> npt.NDArray[np.int32]:
     """Exact spectral clustering with the Gaussian kernel.
@@ -148,8 +130,6 @@ def spectral_clustering(
         At most n.
     gamma : float
         Kernel width.
-    n_init : int, default=10
-        Runs of k-means, of which the best is kept.
     random_state : int, numpy RandomState or None
         Of k-means.
 
@@ -158,18 +138,15 @@ def spectral_clustering(
     ndarray of shape (n,)
         Cluster of each row.
     """
-    check_count(n_clusters, "n_clusters")
     K = gaussian_kernel(X, gamma)
     n = len(K)
-    if n_clusters > n:
-        raise ValueError(f"n_clusters={n_clusters}: {n} rows make at most {n} clusters.")
     roots = np.sqrt(K.sum(axis=0))
     K /= roots
     K /= roots[:, None]
     _, vectors = scipy.linalg.eigh(K, subset_by_index=(n - n_clusters, n - 1), overwrite_a=True)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     labels: npt.NDArray[np.int32] = KMeans(
-        n_clusters, n_init=n_init, random_state=random_state
+        n_clusters, n_init=10, random_state=random_state
     ).fit_predict(vectors)
     return labels
 
@@ -187,10 +164,3 @@ def regularised_basis(K: Matrix, reg: float) -> Matrix:
 def _eigh(K: Matrix) -> tuple[Matrix, Matrix]:
     values, vectors = scipy.linalg.eigh(K, overwrite_a=True)
     return np.maximum(values[::-1], 0.0), vectors[:, ::-1]
-
-
-def _check_components(n_components: int, n: int) -> None:
-    if not 1 <= n_components <= n - 1:
-        raise ValueError(
-            f"n_components={n_components}: {n} centred rows have between 1 and {n - 1} components."
-        )

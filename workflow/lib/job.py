@@ -19,18 +19,20 @@ from workflow.lib.provenance import write_record
 def job(snakemake: Any) -> Iterator[SimpleNamespace]:
     """Run a job's body with the rule's threads, then record what it made.
 
-    Yields the job's settings as attributes. An uncaught error goes to the rule's log in full; the
-    screen gets the cause, the log, and the command that runs this job alone.
+    Yields the job's settings as attributes. What the job prints goes to the rule's log, and so does
+    an uncaught error in full; the screen gets the cause, the log, and the command that runs this
+    job alone.
     """
     log = Path(snakemake.log[0])
-    _write(log, "")
     try:
-        with threadpool_limits(snakemake.threads):
+        with _printing_to(log), threadpool_limits(snakemake.threads):
             yield SimpleNamespace(**snakemake.params.request["settings"])
         for output in snakemake.output:
             write_record(output, snakemake)
     except Exception as error:
-        _write(log, traceback.format_exc())
+        # On a full disk or in a directory that may not be written to, the screen still says why.
+        with suppress(OSError), log.open("a", encoding="utf-8") as file:
+            file.write(traceback.format_exc())
         start = os.environ.get("RNCA_LAUNCHER", "snakemake")
         command = f"{start} {shlex.quote(str(snakemake.output[0]))}"
         if files := os.environ.get("RNCA_CONFIGFILES"):
@@ -49,8 +51,26 @@ def by_name(files: Any) -> dict[str, str]:
     return {Path(file).name: str(file) for file in files}
 
 
-def _write(log: Path, text: str) -> None:
-    # On a full disk or in a directory that may not be written to, the screen still gets the cause.
-    with suppress(OSError):
+@contextmanager
+def _printing_to(log: Path) -> Iterator[None]:
+    """Send standard output and error, of libraries too, to a file; with VERBOSE to the screen."""
+    if os.environ.get("VERBOSE"):
+        yield
+        return
+    try:
         log.parent.mkdir(parents=True, exist_ok=True)
-        log.write_text(text, encoding="utf-8")
+        file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
+    except OSError:
+        file = os.open(os.devnull, os.O_WRONLY)
+    kept = [os.dup(1), os.dup(2)]
+    try:
+        for number in (1, 2):
+            os.dup2(file, number)
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for number, old in zip((1, 2), kept, strict=True):
+            os.dup2(old, number)
+            os.close(old)
+        os.close(file)

@@ -14,8 +14,8 @@ from scipy.linalg import lapack
 from tqdm import tqdm
 
 from rnca._core.correlation import Correlations
-from rnca._core.mapping import check_count, pair
-from rnca._core.rows import View, check_at_least_two_rows, check_pair, grid
+from rnca._core.mapping import pair
+from rnca._core.rows import View, check_pair, grid
 from rnca._core.seeding import seeds
 from rnca.features import NystroemFeatures
 
@@ -100,8 +100,7 @@ class KCCA:
         """
         views = [View(X, "X"), View(y, "y")]
         check_pair(*views)
-        check_at_least_two_rows(len(views[0]), "X")
-        self._check(len(views[0]))
+        self._check_rounding(len(views[0]))
         seed_x, seed_y, seed_start = seeds(self.random_state, 3)
         # Kernel values at all training rows: Nyström features without an approximation.
         maps = [
@@ -165,19 +164,8 @@ class KCCA:
                 "rounding. Raise reg."
             )
 
-    def _check(self, n: int) -> None:
-        check_count(self.n_components, "n_components")
-        if self.n_components > n - 1:
-            raise ValueError(
-                f"n_components={self.n_components}: {n} centred rows have at most {n - 1} "
-                "canonical variables."
-            )
+    def _check_rounding(self, n: int) -> None:
         for value in pair(self.reg, "reg"):
-            if not 0 < value < np.inf:
-                raise ValueError(
-                    f"reg={value!r}: without a positive regulariser all kernel canonical "
-                    "correlations are 1; give a finite number > 0, for example 1.0."
-                )
             # An error δ of K, up to n·eps, changes K(K + γI)⁻¹ by up to δ/γ.
             least = n * np.finfo(np.float64).eps / _LARGEST_ERROR
             if value < least:

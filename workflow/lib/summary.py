@@ -19,7 +19,7 @@ if __name__ == "__main__":
         ]
         lines += ["Not run:", *not_run] if not_run else ["All that these settings ask for was run."]
         if leaks := given.get("leaks"):
-            found, _ = read_outcomes(leaks, [])
+            found, _ = read_outcomes(leaks, ["experiment", "part", "kind", "rows", "of"])
             telling = leak_lines(found, asked.titles["rcca"])
             lines += ["Leaks:", *(f"  {line}" for line in telling)] if telling else []
         write_text(snakemake.output[0], "\n".join(lines) + "\n")

@@ -83,10 +83,6 @@ class Moments:
         ----------
         zx : ndarray of shape (rows, m_x)
         zy : ndarray of shape (rows, m_y), if there are two views
-
-        Returns
-        -------
-        self
         """
         self._check_update(zx, zy)
         if len(zx) == 0:

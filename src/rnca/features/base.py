@@ -41,10 +41,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         ----------
         X : array-like or memory map of shape (n, d)
         y : ignored
-
-        Returns
-        -------
-        self
         """
         view = View(X)
         validate_data(unfitted_copy(self), X, skip_check_array=True)  # only checks the names

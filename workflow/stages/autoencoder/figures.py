@@ -1,4 +1,4 @@
-"""Figures of the autoencoder stage: reconstructions, error against d and m, the latent space."""
+"""Figures of the autoencoder stage: reconstructions, and error against d and m."""
 
 import base64
 import io
@@ -36,9 +36,8 @@ _GRID = {
     "pca": "linear PCA",
     "combined": "PCA, linear +\nrandom decoder",
 }
-_MAPS = ("median", "pca")
 _GAP = 0.1
-PICTURE_COLUMNS = ["experiment", "dataset", "repeat", "d", "use", "method", "png"]
+PICTURE_COLUMNS = ["experiment", "dataset", "repeat", "d", "method", "png"]
 
 
 def reconstructions_figure(
@@ -55,7 +54,7 @@ def reconstructions_figure(
     titles : mapping of experiment to title
     """
     table = summary[summary["axis"] == "table"].set_index(["experiment", "method"])["test_mean"]
-    drawn = pictures[(pictures["use"] == "grid") & (pictures["repeat"] == 0)]
+    drawn = pictures[pictures["repeat"] == 0]
     names = list(dict.fromkeys(drawn["experiment"]))
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(7.0, 0.1 + 3.0 * max(len(names), 1)))
@@ -93,32 +92,6 @@ def error_figure(summary: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
             axes.set_ylabel("test error / linear PCA's")
         if handles:
             figure.legend(handles.values(), handles, loc="outside lower center", ncols=2)
-    return figure
-
-
-def latent_figure(pictures: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Test pictures at their first two latent factors, by RPCA and by PCA.
-
-    Parameters
-    ----------
-    pictures : DataFrame
-        Rows of the stage's pictures; those of repeat 0 are drawn, of one experiment per dataset.
-    titles : mapping of experiment to title
-    """
-    placed = pictures[(pictures["use"] == "map") & (pictures["repeat"] == 0)]
-    wanted = [
-        (name, method)
-        for name in placed.drop_duplicates("dataset")["experiment"]
-        for method in _MAPS
-    ]
-    with matplotlib.rc_context(STYLE):
-        figure, axes_of = panels([" ".join(each) for each in wanted], panels_a_row=2)
-        figure.set_figheight(1.25 * figure.get_figheight())
-        for axes, (name, method) in zip(axes_of.values(), wanted, strict=True):
-            _place(axes, placed[(placed["experiment"] == name) & (placed["method"] == method)])
-            axes.set_title(f"{wrapped(titles[name])}\n{METHODS[method]}")
-            axes.set_xlabel("latent factor 1")
-            axes.set_ylabel("latent factor 2")
     return figure
 
 
@@ -165,18 +138,6 @@ def _strip(rows: pd.DataFrame) -> NDArray[np.float64]:
     gap = max(1, round(_GAP * side))
     padded = [np.pad(each, ((0, gap), (0, gap), (0, 0)), constant_values=1.0) for each in pictures]
     return np.concatenate(padded, axis=1)
-
-
-def _place(axes: Any, rows: pd.DataFrame) -> None:
-    points = rows[["factor_1", "factor_2"]].to_numpy()
-    side = np.ptp(points, axis=0).max() / 16
-    for (x, y), png in zip(points, rows["png"], strict=True):
-        extent = (x - side / 2, x + side / 2, y - side / 2, y + side / 2)
-        axes.imshow(_read(png), extent=extent, interpolation="nearest", zorder=2)
-    low, high = points.min(axis=0) - side, points.max(axis=0) + side
-    axes.set_xlim(low[0], high[0])
-    axes.set_ylim(low[1], high[1])
-    axes.set_aspect("equal")
 
 
 def _read(png: str) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ from workflow.data.splits import fraction_split
 from workflow.data.views import RowView
 from workflow.lib.job import job
 from workflow.lib.provenance import peak_mb, read_csv, write_csv
-from workflow.stages.autoencoder.pictures import latent_map, no_pictures, picture_rows, shown_rows
+from workflow.stages.autoencoder.pictures import no_pictures, picture_rows, shown_rows
 from workflow.stages.autoencoder.standardised import StandardisedFeatures
 
 # Rows that stand for all where no more are needed: for the median heuristic of the latent
@@ -267,7 +267,7 @@ def run_repeat(
     errors : DataFrame
         One row per method.
     pictures : DataFrame
-        Of test rows: pictures, their reconstructions, and where they lie in the latent space.
+        Of test rows: pictures and their reconstructions.
     """
     pixels = Pixels.of(experiment, data, repeat)
     index = shown_rows(data, pixels.test, experiment.shown)
@@ -282,8 +282,6 @@ def run_repeat(
         records.append(fit.record(pixels, "table"))
         decoded = fit.model.inverse_transform(fit.model.transform(shown))
         pictures.append(picture_rows(data, pixels.test, index, decoded, method.name))
-        if method in (PCA, MEDIAN):
-            pictures.append(latent_map(data, pixels.test, fit.model, method.name))
     labelled = pd.concat(pictures, ignore_index=True).assign(
         experiment=experiment.name, repeat=repeat, d=experiment.components
     )

@@ -9,14 +9,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from PIL import Image
 
-from rnca.autoencoder import RandomizedAutoencoder
 from workflow.data.prepared import Prepared
 from workflow.data.views import RowView
 
-COLUMNS = ["use", "method", "row", "label", "factor_1", "factor_2", "png"]
-# Room for so many pictures a side in a map of the latent space, and how many at most.
-_MAP_SIDE, _MAP_PICTURES = 15, 150
-_MAP_CANDIDATES = 2000
+COLUMNS = ["method", "row", "label", "png"]
 
 
 def no_pictures() -> pd.DataFrame:
@@ -43,7 +39,7 @@ def shown_rows(data: Prepared, view: RowView, count: int) -> NDArray[np.int64]:
 def picture_rows(
     data: Prepared, view: RowView, index: NDArray[np.int64], pixels: NDArray[Any], method: str
 ) -> pd.DataFrame:
-    """Make the rows of pictures for a grid.
+    """Make the rows of pictures.
 
     Parameters
     ----------
@@ -56,46 +52,13 @@ def picture_rows(
     method : str
         What made them; ``original`` for the pictures themselves.
     """
-    return _frame(data, view, index, pixels, method, "grid", np.full((len(index), 2), np.nan))
-
-
-def latent_map(
-    data: Prepared, view: RowView, model: RandomizedAutoencoder, method: str
-) -> pd.DataFrame:
-    """Make the rows of pictures, few enough not to overlap, at their first two latent factors."""
-    factors = model.transform(view[:_MAP_CANDIDATES])[:, :2].astype(np.float64)
-    index = _apart(factors, np.ptp(factors, axis=0).max() / _MAP_SIDE)[:_MAP_PICTURES]
-    return _frame(data, view, index, view[index], method, "map", factors[index])
-
-
-def _apart(points: NDArray[np.float64], distance: float) -> NDArray[np.int64]:
-    """Go through points and keep each that is no nearer than ``distance`` to any kept before."""
-    kept: list[int] = []
-    for number, point in enumerate(points):
-        if not kept or np.abs(points[kept] - point).max(axis=1).min() >= distance:
-            kept.append(number)
-    return np.array(kept, dtype=np.int64)
-
-
-def _frame(
-    data: Prepared,
-    view: RowView,
-    index: NDArray[np.int64],
-    pixels: NDArray[Any],
-    method: str,
-    use: str,
-    factors: NDArray[np.float64],
-) -> pd.DataFrame:
     assert view.rows is not None
     rows = view.rows[index]
     shape = data.images.shape[1:]
     frame = {
-        "use": use,
         "method": method,
         "row": rows,
         "label": None if data.labels is None else data.labels[rows],
-        "factor_1": factors[:, 0],
-        "factor_2": factors[:, 1],
         "png": [to_png(picture.reshape(shape)) for picture in pixels],
     }
     return pd.DataFrame(frame, columns=COLUMNS)

@@ -5,17 +5,16 @@ import pandas as pd
 from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
-from workflow.lib.provenance import write_csv
+from workflow.lib.provenance import write_csv, write_text
 from workflow.stages.autoencoder.figures import (
     PICTURE_COLUMNS,
     error_figure,
-    latent_figure,
     reconstructions_figure,
 )
 from workflow.stages.autoencoder.tables import (
     ERROR_COLUMNS,
     autoencoder_summary,
-    write_autoencoder_table,
+    autoencoder_table,
 )
 
 if __name__ == "__main__":
@@ -26,7 +25,7 @@ if __name__ == "__main__":
         summary = autoencoder_summary(errors)
         published = pd.read_csv(given.published), asked.published
         write_csv(out["autoencoder.csv"], summary)
-        write_autoencoder_table(out["autoencoder.md"], summary, not_run, titles, *published)
+        table = autoencoder_table(summary, not_run, titles, *published)
+        write_text(out["autoencoder.md"], table)
         save(reconstructions_figure(pictures, summary, titles), out, "autoencoder")
         save(error_figure(summary, titles), out, "autoencoder_errors")
-        save(latent_figure(pictures, titles), out, "autoencoder_latent")

@@ -1,15 +1,13 @@
 """Table of stage autoencoder: error, sharpness and time of every method beside linear PCA."""
 
 from collections.abc import Collection, Mapping
-from os import PathLike
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from rnca._core.files import replacing
-from workflow.lib.tables import markdown_table, plus_minus
+from workflow.lib.tables import by_experiment, markdown_table, plus_minus
 
 METHODS = {
     "pca": "linear PCA",
@@ -105,19 +103,17 @@ def _keys(column: "pd.Series[str]") -> str:
     return ", ".join(dict.fromkeys(key for keys in column.dropna() for key in keys.split(", ")))
 
 
-def write_autoencoder_table(
-    path: str | PathLike[str],
+def autoencoder_table(
     summary: pd.DataFrame,
     not_run: Mapping[str, str],
     titles: Mapping[str, str],
     published: pd.DataFrame,
     experiments: Collection[str],
-) -> None:
-    """Write the Markdown table, one block per experiment.
+) -> str:
+    """Return the Markdown table, one block per experiment.
 
     Parameters
     ----------
-    path : path
     summary : DataFrame
         Of `autoencoder_summary`.
     not_run : mapping of experiment to reason
@@ -129,16 +125,12 @@ def write_autoencoder_table(
         Those that follow the paper's protocol; its bound stands beside no other.
     """
     table = summary[summary["axis"] == "table"]
-    blocks = []
-    for name, title in titles.items():
-        if name in not_run:
-            blocks.append(f"**{title}**: not run, {not_run[name]}\n")
-            continue
+
+    def block(name: str, title: str) -> str:
         rows = table[table["experiment"] == name]
-        bound = _bound(rows.iloc[0], published) if name in experiments else None
-        blocks.append(_block(title, rows, bound))
-    with replacing(path) as partial:
-        partial.write_text("\n".join(blocks), encoding="utf-8")
+        return _block(title, rows, _bound(rows.iloc[0], published) if name in experiments else None)
+
+    return by_experiment(titles, not_run, block)
 
 
 def _bound(row: "pd.Series[float]", published: pd.DataFrame) -> float | None:

@@ -103,11 +103,11 @@ def points(drawn: pd.DataFrame, published: pd.DataFrame, sweeps: Sequence[str]) 
     Returns
     -------
     DataFrame
-        ``mean`` with its 95 % confidence interval ``mean_low`` to ``mean_high``, the range ``low``
-        to ``high`` of 95 % of the draws, ``published``, ``ratio`` of ours to it with an interval
-        ``ratio_low`` to ``ratio_high`` that allows for the error of the paper's mean too, and the
-        bounds: ``bound_printed``, for RPCA ``bound_sharp`` with the measured ‖K‖, and for RCCA
-        ``bound_proved``.
+        ``point`` in words, ``mean`` with its 95 % confidence interval ``mean_low`` to
+        ``mean_high``, the range ``low`` to ``high`` of 95 % of the draws, ``published``, ``ratio``
+        of ours to it with an interval ``ratio_low`` to ``ratio_high`` that allows for the error of
+        the paper's mean too, and the bounds: ``bound_printed``, for RPCA ``bound_sharp`` with the
+        measured ‖K‖, and for RCCA ``bound_proved``.
     """
     groups = drawn.groupby(_POINT, sort=False)
     summary = groups.agg(
@@ -125,6 +125,8 @@ def points(drawn: pd.DataFrame, published: pd.DataFrame, sweeps: Sequence[str]) 
     theirs = theirs[["panel", "varying", "value", "published"]]
     summary = summary.merge(theirs, "left", ["panel", "varying", "value"])
     summary.loc[~summary["experiment"].isin(sweeps), "published"] = np.nan
+    names = zip(summary["varying"], summary["value"], strict=True)
+    summary["point"] = [f"{varying} = {value:g}" for varying, value in names]
     ratio = summary["mean"] / summary["published"]
     error = summary["sd"] * np.sqrt(1 / summary["draws"] + 1 / PUBLISHED_DRAWS)
     half = _half_width(error, summary["draws"]) / summary["published"]

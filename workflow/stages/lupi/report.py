@@ -5,7 +5,7 @@ import pandas as pd
 from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
-from workflow.lib.provenance import write_csv
+from workflow.lib.provenance import write_csv, write_text
 from workflow.stages.lupi.figures import differences_figure, methods_figure, reg_figure
 from workflow.stages.lupi.tables import (
     ACCURACY_COLUMNS,
@@ -30,7 +30,8 @@ if __name__ == "__main__":
         write_csv(out["lupi.csv"], summary)
         write_csv(out["lupi_pairs.csv"], pairs)
         report = Report(summary, pairs, not_run, titles, paper)
-        report.write(out["lupi.md"], out["lupi_verdict.md"])
+        write_text(out["lupi.md"], report.table())
+        write_text(out["lupi_verdict.md"], report.verdict())
         save(differences_figure(accuracy, published, paper, titles), out, "lupi")
         save(methods_figure(pairs, paper, titles), out, "lupi_methods")
         save(reg_figure(settings, summary, titles), out, "lupi_reg")

@@ -1,16 +1,14 @@
 """Stage lupi for readers: accuracies, paired differences, their tables, and what they show."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from rnca._core.files import replacing
-from workflow.lib.tables import markdown_table, number, plus_minus
+from workflow.lib.tables import by_experiment, markdown_table, number, plus_minus
 
 METHOD_NAMES = {
     "majority": "majority class",
@@ -66,13 +64,6 @@ _CONTROLS = {
     "rcca-crossfit": "",
     "rcca-animal": "",
 }
-_NOTE = (
-    "Rows of the paper are the methods of its Section 5.3; the others are ours. RCCA keeps the "
-    "directions that are defined, at most three per attribute; the paper takes five, and the row "
-    "of five directions adds random ones. The paper does not state m and reg: they are chosen on "
-    "training rows. †: the SVM's cost was chosen at an end of its grid in at least half of the "
-    "partitions."
-)
 
 
 class Side(NamedTuple):
@@ -246,7 +237,7 @@ Paper = Mapping[str, float]
 
 
 class Report(NamedTuple):
-    """What the table and the verdict are written from.
+    """What the table and the verdict are made from.
 
     Attributes
     ----------
@@ -264,23 +255,27 @@ class Report(NamedTuple):
     titles: Mapping[str, str]
     paper: Mapping[str, Paper]
 
-    def write(self, table: str | PathLike[str], verdict: str | PathLike[str]) -> None:
-        """Write both Markdown files: a block per experiment."""
-        for path, block in ((table, _table_block), (verdict, _verdict_block)):
-            blocks = []
-            for name, title in self.titles.items():
-                if name in self.not_run:
-                    blocks.append(f"**{title}**: not run, {self.not_run[name]}")
-                    continue
-                own = [rows[rows["experiment"] == name] for rows in (self.summary, self.pairs)]
-                blocks.append(block(title, own[0], own[1], self.paper.get(name)))
-            with replacing(path) as partial:
-                partial.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
+    def table(self) -> str:
+        """Return the tables as Markdown, a block per experiment."""
+        return self._blocks(_table_lines)
+
+    def verdict(self) -> str:
+        """Return the sentences as Markdown, a block per experiment."""
+        return self._blocks(
+            lambda title, *given: [f"**{title}**", "", *(f"- {line}" for line in verdict(*given))]
+        )
+
+    def _blocks(self, lines: Callable[..., list[str]]) -> str:
+        def block(name: str, title: str) -> str:
+            own = [rows[rows["experiment"] == name] for rows in (self.summary, self.pairs)]
+            return "\n".join([*lines(title, *own, self.paper.get(name)), ""])
+
+        return by_experiment(self.titles, self.not_run, block)
 
 
-def _table_block(
+def _table_lines(
     title: str, summary: pd.DataFrame, pairs: pd.DataFrame, paper: Paper | None
-) -> str:
+) -> list[str]:
     first = summary.iloc[0]
     columns = list(dict.fromkeys(summary["preprocessing"]))
     header = ["method", "whose", *(PREPROCESSING_NAMES[each] for each in columns)]
@@ -302,21 +297,18 @@ def _table_block(
         for method in methods
         if method != "surf"
     ]
-    lines = [
+    return [
         f"**{title}**: test accuracy in per cent, mean ± standard deviation over "
         f"{first['partitions']} partitions of {first['n_train']} training and {first['n_test']} "
         "test rows",
         "",
         *markdown_table([*header, *(["published"] if paper else [])], cells),
         "",
-        _NOTE,
-        "",
         "Paired difference from the regular features with the same preprocessing, in points, with "
         "its 95 % interval and the p-value of Wilcoxon's test:",
         "",
         *markdown_table(header, differences),
     ]
-    return "\n".join(lines)
 
 
 def _accuracy(row: Any) -> str:
@@ -331,14 +323,6 @@ def _difference(row: Any) -> str:
 def p_value(p: float) -> str:
     """Write a p-value with two digits."""
     return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
-
-
-def _verdict_block(
-    title: str, summary: pd.DataFrame, pairs: pd.DataFrame, paper: Paper | None
-) -> str:
-    return "\n".join(
-        [f"**{title}**", "", *(f"- {line}" for line in verdict(summary, pairs, paper))]
-    )
 
 
 def verdict(summary: pd.DataFrame, pairs: pd.DataFrame, paper: Paper | None) -> list[str]:

@@ -138,6 +138,8 @@ def beside_rcca(
     """
     largest = kernel[kernel["left_out"].isna()].sort_values("n").groupby("experiment").tail(1)
     fits = pd.concat([deep, largest.assign(repeat=0)])[[*_PAIR, "method", "test_sum"]]
+    # Frames without rows, of datasets that were skipped, do not know their types.
+    fits, sums = (each.astype({"repeat": "int64", "test_sum": "float64"}) for each in (fits, sums))
     last = sums["m"] == sums.groupby(["experiment", "feature_map"])["m"].transform("max")
     added: dict[str, Any] = {}
     for kind in ("fourier", "nystroem"):

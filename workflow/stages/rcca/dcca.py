@@ -13,9 +13,9 @@ from tqdm import tqdm
 from rnca._core.rows import FloatArray, grid
 from rnca._core.seeding import streams
 from rnca.cca import RCCA
-from workflow.lib.workers import Run, workers
 from workflow.stages.rcca.networks import Network
 from workflow.stages.rcca.training import FullBatch, MiniBatches, Stopwatch, Training
+from workflow.stages.rcca.workers import Run, workers
 
 # Enough to find the canonical variables of the outputs while training: all rows serve at the end.
 _WATCHED_ROWS = 10_000

@@ -11,9 +11,9 @@ import pandas as pd
 from rnca._core.seeding import derived_seed
 from workflow.data.prepared import Prepared, load_prepared
 from workflow.lib.job import job
-from workflow.lib.partial import state_file
 from workflow.lib.provenance import write_csv
 from workflow.stages.rcca.dcca import DCCA, Of2013, Today
+from workflow.stages.rcca.partial import state_file
 from workflow.stages.rcca.trial import Trial
 
 NETWORKS: dict[str, type[DCCA]] = {"dcca": Today, "dcca2013": Of2013}

@@ -14,8 +14,8 @@ from workflow.data.prepared import Prepared, load_prepared
 from workflow.data.splits import Split
 from workflow.lib.job import job
 from workflow.lib.kcca import KCCA, kcca_bytes
-from workflow.lib.partial import PartialRows, state_file
 from workflow.lib.provenance import peak_mb, write_csv
+from workflow.stages.rcca.partial import PartialRows, state_file
 from workflow.stages.rcca.trial import Trial
 
 KCCA_COLUMNS = [

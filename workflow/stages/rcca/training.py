@@ -13,8 +13,8 @@ import scipy.linalg
 
 from rnca._core.files import replacing
 from rnca._core.rows import FloatArray
-from workflow.lib.workers import Run
 from workflow.stages.rcca.networks import Adam, Network, minimised
+from workflow.stages.rcca.workers import Run
 
 Matrix = npt.NDArray[np.float64]
 Pair = Sequence[FloatArray]
@@ -132,7 +132,7 @@ class Training:
         Parameters
         ----------
         run : callable
-            Of `workflow.lib.workers.workers`.
+            Of `workflow.stages.rcca.workers.workers`.
         views : pair of ndarray
         tune_sum : callable
             Gives the sum of correlations on tuning rows, for the networks as they are.

@@ -5,8 +5,6 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from workflow.data.catalogue import prepare
-from workflow.data.prepared import load_prepared
 from workflow.stages.extensions.clustering import Comparison, on_dataset
 from workflow.stages.extensions.dependence import power
 from workflow.stages.extensions.discriminants import Contest, classify
@@ -25,10 +23,8 @@ SIMULATION = SimpleNamespace(rows=60, noise=[0.1, 50.0], repeats=30, seed=1)
 
 
 @pytest.fixture(scope="module")
-def digits(tmp_path_factory):
-    path = tmp_path_factory.mktemp("prepared") / "digits"
-    prepare("digits", path)
-    return load_prepared(path)
+def digits(prepared):
+    return prepared("digits")
 
 
 def without_times(frame):

@@ -96,10 +96,8 @@ def files(directory, name):
     return {f"{name}.{kind}": str(directory / f"{name}.{kind}") for kind in ("svg", "png")}
 
 
-def written(directory, accuracy, not_run=NOT_RUN, paper=PAPER):
-    report = Report(lupi_summary(accuracy), lupi_pairs(accuracy), not_run, TITLES, paper)
-    report.write(directory / "lupi.md", directory / "verdict.md")
-    return [(directory / name).read_text("utf-8") for name in ("lupi.md", "verdict.md")]
+def report(accuracy, not_run=NOT_RUN, paper=PAPER):
+    return Report(lupi_summary(accuracy), lupi_pairs(accuracy), not_run, TITLES, paper)
 
 
 def test_published_gain_is_the_fourteen_per_cent():
@@ -151,8 +149,8 @@ def test_spread_has_the_interval_of_a_normal_sample_and_binomial_noise_beside_it
     assert "published 1.18; binomial noise of 1000 test rows alone 1.5" in text
 
 
-def test_table_says_whose_each_method_is_and_what_was_not_run(tmp_path):
-    text, _ = written(tmp_path, accuracies(edge=["surf raw"]))
+def test_table_says_whose_each_method_is_and_what_was_not_run():
+    text = report(accuracies(edge=["surf raw"])).table()
     for method, name in METHOD_NAMES.items():
         assert f"\n| {name} | {'paper' if method in PAPERS else 'ours'} | " in text
     assert "| method | whose | raw counts | √L1 | published |" in text
@@ -161,7 +159,7 @@ def test_table_says_whose_each_method_is_and_what_was_not_run(tmp_path):
     assert " † |" not in text
     assert "**Others**: not run, unavailable" in text
     always = accuracies().assign(cost_on_edge=True)
-    text, _ = written(tmp_path, always, paper={})
+    text = report(always, paper={}).table()
     assert " † |" in text
     assert "55.15" not in text
 
@@ -215,8 +213,8 @@ def test_verdict_follows_the_numbers(levels, sentences):
         assert sentence in text
 
 
-def test_verdict_without_the_paper_does_not_name_it(tmp_path):
-    _, text = written(tmp_path, accuracies(methods=("surf", "rcca")), paper={})
+def test_verdict_without_the_paper_does_not_name_it():
+    text = report(accuracies(methods=("surf", "rcca")), paper={}).verdict()
     assert "ublished" not in text
     assert "In short: a gain remains over the best baseline." in text
     assert text.endswith("**Others**: not run, unavailable\n")
@@ -255,5 +253,5 @@ def test_nothing_run_leaves_blank_figures_and_a_table_of_reasons(tmp_path):
         reg_figure(nothing, lupi_summary(nothing), TITLES),
     ):
         save(figure, files(tmp_path, "blank"), "blank")
-    _, text = written(tmp_path, nothing, {"awa": "unavailable", **NOT_RUN})
+    text = report(nothing, {"awa": "unavailable", **NOT_RUN}).verdict()
     assert "**Animals**: not run, unavailable" in text

@@ -8,8 +8,6 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from rnca import RCCA, OrthogonalFeatures
-from workflow.data.catalogue import prepare
-from workflow.data.prepared import load_prepared
 from workflow.data.splits import random_split
 from workflow.stages.maps.fit import MAPS, SCORE_COLUMNS, Comparison, compare
 from workflow.stages.maps.sizes import drawn_numbers, model_sizes, network_numbers, solution_numbers
@@ -29,10 +27,8 @@ COMPARISON = Comparison(
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    path = tmp_path_factory.mktemp("prepared") / "digits"
-    prepare("digits", path)
-    return load_prepared(path)
+def data(prepared):
+    return prepared("digits")
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,11 @@ import pytest
 
 from workflow.data.catalogue import prepare
 from workflow.data.prepared import load_prepared
-from workflow.lib.partial import PartialRows, state_file
 from workflow.stages.rcca import kernel
 from workflow.stages.rcca.deep import NETWORKS, Deep, fit_deep
 from workflow.stages.rcca.fit import Experiment
 from workflow.stages.rcca.kernel import KCCA_COLUMNS, fit_kcca
+from workflow.stages.rcca.partial import PartialRows, state_file
 from workflow.stages.rcca.trial import Trial
 
 COMMON = {

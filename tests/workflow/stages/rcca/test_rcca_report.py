@@ -8,6 +8,7 @@ import pytest
 
 from projects import svg_of
 from workflow.data.audit import leak_lines
+from workflow.lib.claims import judge, read_claims
 from workflow.lib.outcomes import split_outcomes
 from workflow.lib.published import beside_published
 from workflow.lib.tables import minutes
@@ -311,6 +312,32 @@ def test_chosen_reg_of_a_series_is_paired_by_speaker():
     assert (row["gain_mean"], row["gain_sd"]) == pytest.approx((6.0, 1.0))
     (at_chosen,) = over[over["reg"] == "chosen"].to_dict("records")
     assert at_chosen["test_mean"] == pytest.approx(46.5)
+
+
+def test_ledger_pairs_speakers_and_leaves_the_level_open(tmp_path):
+    series = {name: {**of, "name": "xrmb-z-scored"} for name, of in SERIES.items()}
+    sums = speech_sums()
+    sums.loc[sums["feature_map"] == "linear", "test_sum"] /= 4
+    larger = sums[sums["feature_map"] == "fourier"].assign(m=2000, test_sum=sums["test_sum"] + 8)
+    larger.loc[larger["experiment"].str.endswith("utterances"), "test_sum"] -= 16
+    sums = pd.concat([sums, larger])
+    leaks = pd.DataFrame(columns=["experiment", "part", "kind", "share"])
+    summary = with_leaks(beside_published(rcca_summary(sums), PUBLISHED, []), leaks, series)
+    speakers = by_speaker(summary, chosen_pairs(CV[:0], {}))
+    (tmp_path / "tables").mkdir()
+    speakers.to_csv(tmp_path / "tables" / "rcca_speakers.csv", index=False)
+    over = over_speakers(speakers, series, PUBLISHED)
+    over.to_csv(tmp_path / "tables" / "rcca_series.csv", index=False)
+    claims = read_claims(Path(__file__).parents[4] / "resources" / "paper" / "claims.yaml")
+    found = {each.claim["id"]: each for each in judge(claims, tmp_path, pd.read_csv)}
+    levels = {each.about: each.holds for each in found["rcca-level-xrmb-speakers"].findings}
+    about = "the sum of one more speaker minus the paper's, xrmb-z-scored, fourier, m = 1000"
+    assert levels[about] is None
+    assert found["rcca-beats-linear-xrmb-speakers"].verdict == "reproduced"
+    assert found["rcca-grows-with-m-xrmb-speakers"].verdict == "reproduced"
+    assert found["rcca-grows-with-m-utterances"].verdict == "not reproduced"
+    assert found["rcca-grows-with-m-utterances"].findings[0].rows == 3
+    assert found["rcca-grows-with-m-utterances-chosen"].verdict == "not run"
 
 
 def test_series_has_a_panel_with_both_protocols_and_the_paper():

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from workflow.data.catalogue import prepare
-from workflow.data.prepared import load_prepared
 from workflow.stages.rpca.fit import Comparison, compare, joined, kernel_map, kernel_scale, table
 from workflow.stages.rpca.times import Timing, race
 
@@ -12,10 +10,8 @@ SIZES = (20, 60, 180)
 
 
 @pytest.fixture(scope="module")
-def rings(tmp_path_factory):
-    path = tmp_path_factory.mktemp("prepared") / "rings"
-    prepare("rings", path)
-    return load_prepared(path)
+def rings(prepared):
+    return prepared("rings")
 
 
 def comparison(analysis, **changes):
@@ -68,10 +64,9 @@ def test_linear_methods_fail_where_randomized_ones_do_not(outcomes, analysis, ch
     assert min(most["exact"], most["fourier"], most["nystroem"]) > good
 
 
-def test_linear_cca_is_regularised_too(tmp_path):
-    prepare("digits", tmp_path / "digits")
+def test_linear_cca_is_regularised_too(prepared):
     few = comparison("cca", name="digits", rows=50, gamma="median", features=(20,), repeats=1)
-    merits = compare(few, load_prepared(tmp_path / "digits")).merits
+    merits = compare(few, prepared("digits")).merits
     # 32 columns of each view nearly interpolate 50 rows: 2.6 of 4, but 0.6 with a ridge of 1e-8.
     assert merits.set_index("method")["merit"]["linear"] > 2.0
 
@@ -113,10 +108,8 @@ def test_scaled_dot_products_estimate_the_kernel(rings, name):
     assert np.abs(kernel_scale(name, m) * z @ z.T - K).max() < 0.05
 
 
-def test_pictures_are_taken_whole(tmp_path, rings):
-    prepare("digits", tmp_path / "digits")
-    digits = load_prepared(tmp_path / "digits")
-    assert table(digits).shape == (1797, 64)
+def test_pictures_are_taken_whole(prepared, rings):
+    assert table(prepared("digits")).shape == (1797, 64)
     assert table(rings).shape == (20000, 10)
 
 

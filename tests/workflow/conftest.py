@@ -19,7 +19,7 @@ def mirror() -> Path:
     return directory
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Prepared]:
     """Prepare a dataset once for all tests, or skip if only the network could have it."""
     root = tmp_path_factory.mktemp("prepared")
