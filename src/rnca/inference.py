@@ -69,7 +69,7 @@ class PermutationResult:
         """Draw the |correlations| over the null band; filled if p ≤ 0.05. Returns the axes."""
         from matplotlib import pyplot
 
-        ax = pyplot.gca() if ax is None else ax
+        ax = pyplot.subplots()[1] if ax is None else ax
         number, height = np.arange(1, len(self.p_values) + 1), np.abs(self.correlations)
         real = self.p_values <= 0.05
         ax.fill_between(number, self.null_band(), color="0.85", label="95 % of permutations")

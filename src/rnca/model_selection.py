@@ -186,7 +186,7 @@ class RCCACV(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # ty
         from matplotlib import pyplot
 
         check_is_fitted(self, "best_estimator_")
-        ax = pyplot.gca() if ax is None else ax
+        ax = pyplot.subplots()[1] if ax is None else ax
         at = [pair(size, "sizes")[0] for size in self.sizes_]
         for reg, mean, error in zip(
             self.regs, self.mean_scores_, self.standard_errors_, strict=True

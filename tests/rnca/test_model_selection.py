@@ -145,7 +145,9 @@ def test_a_failed_fit_leaves_the_old_one(halves):
 
 def test_it_plots_itself(halves):
     mpl.use("Agg")
-    axes = search().fit(*halves).plot()
+    fitted = search().fit(*halves)
+    axes = fitted.plot()
+    assert fitted.plot() is not axes  # not drawn over each other
     assert [text.get_text() for text in axes.get_legend().get_texts()] == [
         "reg = 0.0001",
         "reg = 0.01",

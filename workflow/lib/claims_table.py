@@ -89,8 +89,9 @@ def interval(finding: Finding) -> str:
     """Write the confidence interval, if the finding needs one."""
     if finding.low == finding.high:
         return ""
-    if not np.isfinite(finding.high - finding.low):
-        return "no interval"
+    if not np.isfinite(finding.high):
+        is_bounded = np.isfinite(finding.low)
+        return f"{shown_number(finding.low)} or more" if is_bounded else "no interval"
     return f"{shown_number(finding.low)} to {shown_number(finding.high)}"
 
 

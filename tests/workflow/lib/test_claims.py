@@ -174,6 +174,15 @@ def test_bounds_of_the_csv_are_taken_as_they_stand(tmp_path):
     assert (finding.low, finding.high, finding.holds) == (0.5, 2.0, None)
 
 
+def test_largest_of_some_cases_can_break_a_bound_but_not_show_that_it_holds(tmp_path):
+    rule = {"take": "max", "low": "v", "high": "h", "at_most": 1}
+    for largest, verdict in ((0.9, "undecided"), (1.5, "not reproduced")):
+        frame = pd.DataFrame({"v": [0.1, largest], "h": np.inf})
+        judgement = judged(tmp_path, frame, **rule)
+        assert judgement.verdict == verdict
+        assert f"{largest:.2f} [{largest:.2f} or more]" in written(tmp_path, judgement)
+
+
 @pytest.mark.parametrize(
     ("rule", "half"),
     [({"error": "e"}, 3.182446305 * 0.1), ({"sd": "e"}, 4.302652730 * 0.1 / np.sqrt(3))],

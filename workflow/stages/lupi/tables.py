@@ -399,13 +399,12 @@ def _conclusion(alike: pd.DataFrame, prepared: Any, permuted: Any, paper: Paper 
         )
     gain = {"higher": "a gain remains over", "lower": "RCCA loses to"}
     parts.append(f"{gain.get(_shown(prepared), 'no gain is shown over')} the best baseline")
-    if permuted is not None:
-        better = permuted["low"] > 0
-        parts.append(
-            "the true attributes work better than permuted ones"
-            if better
-            else "permuted attributes work as well as the real ones"
-        )
+    if permuted is not None and permuted["low"] > 0:
+        parts.append("the true attributes work better than permuted ones")
+    elif permuted is not None and max(-permuted["low"], permuted["high"]) < 1:
+        parts.append("permuted attributes work as well as the real ones, within a point")
+    elif permuted is not None:
+        parts.append("no difference between true and permuted attributes is shown")
     return f"In short: {'; '.join(parts)}."
 
 
