@@ -60,11 +60,13 @@ def rcca_figure(
 
 def _series_panel(axes: Any, rows: pd.DataFrame) -> None:
     """Draw both protocols of a series: utterances held out are dashed; the paper's are hollow."""
-    for protocol, style in (("frames", {}), ("utterances", {"linestyle": "--"})):
+    held_out = {"linestyle": "--", "linewidth": 1.0}
+    for protocol, style in (("frames", {}), ("utterances", held_out)):
         own = rows[rows["protocol"] == protocol]
         own = own[own["feature_map"].isin(["fourier", "nystroem"])]
         for name, group in own.groupby("feature_map", observed=True):
-            label = f"{MAP_NAMES[str(name)]}, {PROTOCOL_NAMES[protocol]}"
+            label = MAP_NAMES[str(name)]
+            label += f", {PROTOCOL_NAMES[protocol]}" if style else ""
             error_bars(axes, group, "m", "test", **{**LOOK[str(name)], **style, "label": label})
     frames = rows[rows["protocol"] == "frames"].rename(columns={"paper": "test_corr"})
     for value in frames.loc[frames["method"] == "linear_cca", "test_mean"]:

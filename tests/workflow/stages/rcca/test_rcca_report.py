@@ -344,9 +344,7 @@ def test_series_has_a_panel_with_both_protocols_and_the_paper():
     _, over, _ = speech_series()
     summary = rcca_summary(speech_sums())[:0]
     (found,) = labels(rcca_figure(summary, over, PUBLISHED, [], {"z": "Z"}))
-    fourier = {
-        f"RCCA, Fourier{rest}" for rest in (", random frames", ", utterances held out", " (paper)")
-    }
+    fourier = {f"RCCA, Fourier{rest}" for rest in ("", ", utterances held out", " (paper)")}
     assert found == {*fourier, "linear CCA", "linear CCA (paper)"}
 
 
