@@ -81,7 +81,7 @@ class RLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, B
     >>> from sklearn.datasets import make_circles
     >>> from rnca import RLDA
     >>> X, ring = make_circles(400, factor=0.5, noise=0.05, random_state=0)
-    >>> RLDA(random_state=0).fit(X[:200], ring[:200]).score(X[200:], ring[200:])
+    >>> RLDA(dtype="float64", random_state=0).fit(X[:200], ring[:200]).score(X[200:], ring[200:])
     1.0
     """
 

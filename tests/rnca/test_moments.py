@@ -309,3 +309,16 @@ def test_targets_leave_their_own_covariance_out(z, tmp_path):
 def test_rows_of_any_float_are_accumulated_in_float64(z):
     wide = [np.asfortranarray(part, dtype=np.longdouble) for part in z]
     assert_same(Moments(4, 3).update(*wide), *z)
+
+
+def test_moments_merged_into_empty_ones_keep_their_digits():
+    # About 0 the squares would be 1e16, and their rounding errors as large as the variances.
+    z = 1e8 + np.random.default_rng(0).normal(size=(500, 3))
+    merged = Moments(3).merge(Moments(3).update(z))
+    assert_allclose(merged.covariance("xx"), np.cov(z.T), atol=1e-6)
+
+
+@pytest.mark.parametrize(("sizes", "name"), [((0, 2), "m_x=0"), ((2, 0), "m_y=0")])
+def test_no_features_are_refused_by_name(sizes, name):
+    with pytest.raises(ValueError, match=f"^{name}: the number of features must be >= 1"):
+        Moments(*sizes)
