@@ -3,6 +3,7 @@
 .PHONY: help setup run paper figure publish settings test test-all test-kernels test-slurm test-faults lint bench doctor lock clean
 
 KILLS ?= 30
+UV := 0.13.8
 
 python := .venv/bin/python
 launch := $(python) -m workflow.launch $(if $(CORES),--cores $(CORES))
@@ -60,8 +61,8 @@ doctor: setup ## Say what this machine offers and which datasets are available (
 
 lock: ## Pin the dependencies of pyproject.toml in requirements.lock (ARGS=--upgrade for newer ones)
 	@python=$$(sh workflow/bootstrap.sh --find) && "$$python" -m venv --clear .venv.uv
-	@.venv.uv/bin/python -m pip install --quiet --disable-pip-version-check uv
-	@.venv.uv/bin/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
+	@.venv.uv/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV)
+	@.venv.uv/bin/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "pip", sep="\n")' \
 	| .venv.uv/bin/python -m uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
 		--generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" \
 		--extra workflow --extra slurm --extra dev pyproject.toml - --output-file requirements.lock $(ARGS)

@@ -99,12 +99,17 @@ def svg_of(figure, directory: Path) -> bytes:
 def write_with_record(path: Path, frame: pd.DataFrame, request: str = "asked") -> str:
     """Write a frame as a job does: with a record of the request it was made for."""
     write_csv(path, frame)
+    write_record_of(path, request)
+    return str(path)
+
+
+def write_record_of(path: Path, request: str = "asked") -> None:
+    """Write the record of a file that stands for a job's output."""
     asked = path.with_name("request.json")
     asked.write_text("asked", encoding="utf-8")
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-    record = {"sha256": sha256, "request": request, "request_file": str(asked)}
+    record = {"sha256": sha256, "request": request, "request_file": str(asked), "inputs": {}}
     record_of(path).write_text(json.dumps(record), encoding="utf-8")
-    return str(path)
 
 
 def assert_same_numbers(ours: Path, theirs: Path) -> None:

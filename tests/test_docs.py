@@ -70,3 +70,20 @@ def test_the_python_of_a_page_runs(blocks):
 def test_example_script_runs_and_says_something(script, capsys):
     runpy.run_path(str(script), run_name="__main__")
     assert len(capsys.readouterr().out) > 50
+
+
+def test_guarantees_name_tests_that_exist():
+    page = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
+    there = {
+        name
+        for file in (ROOT / "tests").rglob("test_*.py")
+        for name in re.findall(r"^def (test_\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    statements = [
+        line for line in page.splitlines() if line.startswith("| ") and "tests |" not in line
+    ]
+    assert len(statements) > 15
+    for statement in statements:
+        named = set(re.findall(r"`(test_\w+)`", statement))
+        assert named, statement
+        assert named <= there, named - there

@@ -1,6 +1,5 @@
 # What all rules share: the checked settings, paths, requests, and which datasets are available.
 # In .smk files write `from workflow.… import name`: `workflow` alone is Snakemake's own object here.
-import json
 import os
 import shlex
 import sys
@@ -18,15 +17,19 @@ sys.executable = shlex.quote(sys.executable)
 
 from workflow.data.catalogue import CATALOGUE
 from workflow.lib.exhibits import read_exhibits, stage_names
+from workflow.lib.outcomes import unavailable_reason
 from workflow.lib.requests import Request
 from workflow.lib.resources import growing
 from workflow.lib.settings import check
+from workflow.lib.strict_yaml import load
 from workflow.lib.terminal import take_over
 
 # Jobs print to logs, where a progress bar is a line each time.
 os.environ.setdefault("TQDM_MININTERVAL", "10")
 if workflow.is_main_process:
     take_over(logger, stage_names(), lambda: workflow.dryrun)
+for file in workflow.configfiles:
+    load(Path(file))
 settings = check(config)
 RESULTS = f"results/{settings.run}"
 PREPARED = "data/prepared"
@@ -78,7 +81,7 @@ def is_unavailable(dataset):
     if not is_fetched(dataset) or workflow.dryrun:
         return False
     fetched = checkpoints.fetch.get(dataset=dataset).output[0]
-    return json.loads(Path(fetched).read_text(encoding="utf-8"))["not_run"] is not None
+    return unavailable_reason(fetched) is not None
 
 
 def failed_fetches(datasets):

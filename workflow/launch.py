@@ -24,6 +24,7 @@ import uuid
 from argparse import Namespace
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
+from datetime import datetime
 from functools import partial
 from io import FileIO
 from pathlib import Path
@@ -31,12 +32,24 @@ from types import FrameType
 from typing import Any, NoReturn
 
 import psutil
-import yaml
 from snakemake.cli import get_argument_parser, parse_config
+from snakemake.exceptions import WorkflowError
+
+from workflow.lib.strict_yaml import load
 
 MARK = "RNCA_RUN_ID"
 RECORD = Path(".snakemake", "rnca-launch.json")
 LOCKS = Path(".snakemake", "locks")
+# What jobs read, but for the cache.
+DATED = (
+    "data/fetched",
+    "data/prepared",
+    "data/requests",
+    "resources",
+    "results",
+    "workflow",
+    "docs",
+)
 GRACE_SECONDS = 5
 # Start times are counted from the boot time, which moves when the clock is set.
 CLOCK_SECONDS = 2
@@ -71,16 +84,17 @@ class Run:
 
 def main() -> int:
     """Run Snakemake with the arguments of the command line and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):  # a terminal may not know every sign
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     arguments = sys.argv[1:]
     options, _ = get_argument_parser().parse_known_args(arguments)
     directory = Path(options.directory or ".").resolve()
-    for file in options.configfile or []:
-        if not file.is_file():
-            sys.exit(f"--configfile {file}: there is no such file under {Path.cwd()}")
+    config = read_config(options, directory)
     if not (options.resources or options.executor or options.profile or options.workflow_profile):
         arguments += ["--resources", f"mem_mb={psutil.virtual_memory().total // 10**6}"]
     with take(directory) as record:
         clean_up(record, directory)
+        check_times(directory)
         started, locks = time.time(), time_of(directory / LOCKS)
         code = run(arguments, directory, record)
     # Snakemake takes its lock once the settings are checked and the jobs are planned: what fails
@@ -89,8 +103,22 @@ def main() -> int:
         again = shlex.join(sys.orig_argv)
         print(f"The same command continues where this run stopped: {again}", file=sys.stderr)
     elif not code and not options.dryrun:
-        print_summary(options, directory, started)
+        os.chdir(directory)
+        code = finish(options, Path("results", str(config.get("run"))), started)
     return code
+
+
+def read_config(options: Namespace, directory: Path) -> dict[str, Any]:
+    """Read the settings that Snakemake will read, or exit with what is wrong with a file."""
+    config: dict[str, Any] = {}
+    for file in options.configfile or [directory / "config" / "config.yaml"]:
+        if not file.is_file():
+            sys.exit(f"{file}: there is no such file of settings under {Path.cwd()}")
+        try:
+            config |= load(file)
+        except WorkflowError as error:
+            sys.exit(f"{file}: {error}")
+    return config | dict(parse_config(options.config))
 
 
 def time_of(path: Path) -> int:
@@ -165,6 +193,20 @@ def clean_up(record: FileIO, directory: Path) -> None:
             f"{directory} is locked by a Snakemake that was not started by this launcher. "
             f"Wait for it to end. If it was killed, unlock it: {shlex.join(unlock)}"
         )
+
+
+def check_times(directory: Path) -> None:
+    """Refuse files whose time lies in the future: Snakemake deletes what is made from them."""
+    now = time.time() + CLOCK_SECONDS
+    for place in DATED:
+        for file in (directory / place).rglob("*"):
+            if file.is_file() and file.stat().st_mtime > now:
+                found = datetime.fromtimestamp(file.stat().st_mtime).isoformat(" ", "seconds")
+                sys.exit(
+                    f"{file.relative_to(directory)}: of {found}, which lies in the future. Set the "
+                    "clock right; or, if it is right, give such files the present time: "
+                    f"find {' '.join(DATED)} -newermt now -exec touch {{}} +"
+                )
 
 
 def end(run: Run) -> int:
@@ -258,18 +300,31 @@ def pass_on_signals(process: subprocess.Popen[bytes]) -> None:
             signal.signal(number, pass_on)
 
 
-def print_summary(options: Namespace, directory: Path, started: float) -> None:
-    """Print results/<run>/summary.txt if it is up to date, and where the report is."""
-    config: dict[str, Any] = {}
-    for file in options.configfile or [directory / "config" / "config.yaml"]:
-        config |= yaml.safe_load(Path(file).read_text(encoding="utf-8"))
-    config |= parse_config(options.config)
-    results = Path("results", str(config["run"]))
-    summary = directory / results / "summary.txt"
+def finish(options: Namespace, results: Path, started: float) -> int:
+    """Check what the run was asked for against the records; print its summary if that is new.
+
+    Returns
+    -------
+    int
+        The exit code: 1 if a file, or one that it was made from, is not what its job wrote.
+    """
+    from workflow.data.errors import DataError
+    from workflow.lib.provenance import verify  # slow to import
+
+    summary, report = results / "summary.txt", results / "report.html"
     all_made = set(options.targets) <= {"all"} and not options.until and not options.omit_from
-    if summary.is_file() and (all_made or summary.stat().st_mtime >= started):
+    is_shown = summary.is_file() and (all_made or summary.stat().st_mtime >= started)
+    files = [*map(Path, options.targets)]
+    files = [file for file in files if file.parts[:1] == ("results",) and file.is_file()]
+    try:
+        verify(*files, *([summary, report] if is_shown else []))
+    except DataError as error:
+        print(f"Not all results are what this run computed. {error}", file=sys.stderr)
+        return 1
+    if is_shown:
         print("\n" + summary.read_text(encoding="utf-8"), end="")
-        print(f"\nReport: {results / 'report.html'}")
+        print(f"\nReport: {report}")
+    return 0
 
 
 if __name__ == "__main__":

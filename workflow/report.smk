@@ -157,6 +157,7 @@ rule summary:
             for file in gathered(stage, *read_exhibits(stage).outcomes)
         ],
         leaks=gathered("rcca", "leaks"),
+        records=rules.data_table.input.records,
         claims=rules.claims.output.markdown,
     output:
         f"{RESULTS}/summary.txt",

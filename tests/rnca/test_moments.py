@@ -1,5 +1,7 @@
 """Streaming moments against np.cov, and files of moments against damage."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -261,6 +263,9 @@ def test_a_file_of_another_kind_is_refused(tmp_path, what):
         ("header", np.array([1, 500, 1, 30]), "m_x = 1 and m_y = 30 in a file of"),
         ("xx", np.zeros((4, 4), np.float32), "xx is float32"),
         ("sum_y", np.zeros(2), "sum_y"),
+        ("header", np.array([1, -1, 4, 3]), "-1 rows"),
+        ("xx", np.full((4, 4), np.nan), "xx has a value that is not finite"),
+        ("sum_x", np.full(4, np.inf), "sum_x has a value that is not finite"),
     ],
 )
 def test_a_file_of_other_shapes_or_format_is_refused(saved, name, array, words):
@@ -279,6 +284,18 @@ def test_sizes_of_targets_too_large_for_their_file_are_refused(z, tmp_path):
     np.savez(path, **arrays)
     with pytest.raises(ValueError, match="m_x = 30 and m_y = 30 in a file of"):
         Moments.load(path)
+
+
+def test_a_long_packed_string_is_not_unpacked(saved):
+    with np.load(saved) as stored:
+        arrays = {**stored, "features": np.array("a" * 10**7)}
+    np.savez_compressed(saved, **arrays)
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="features announces 40000000 bytes"):
+        Moments.load(saved)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2**20
 
 
 def test_a_missing_file_is_reported_as_missing(tmp_path):

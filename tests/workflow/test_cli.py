@@ -56,6 +56,17 @@ def test_clean_run_is_published_with_one_record(project, monkeypatch):
     fit = record["jobs"]["lupi/digits/0.accuracy.csv"]
     assert json.loads(fit["request"])["settings"]["folds"] == 2
 
+    with monkeypatch.context() as patch:
+        patch.setattr("workflow.lib.publish.write_text", None)  # as if killed half way
+        with pytest.raises(TypeError):
+            publish(project.file("results/test"), published, project.file("README.md"))
+    assert names == {
+        str(file.relative_to(published)) for file in published.rglob("*") if file.is_file()
+    }
+    project.file("link").symlink_to(published)
+    with pytest.raises(Exception, match="link is a link"):
+        publish(project.file("results/test"), project.file("link"), project.file("README.md"))
+
     csv = project.file("results/test/lupi/accuracy.csv")
     csv.write_text(csv.read_text(encoding="utf-8").replace("surf", "rcca", 1), encoding="utf-8")
     with pytest.raises(Exception, match="not what its record says was written"):
@@ -84,7 +95,10 @@ def test_one_figure_says_how_much_work_it_is(project):
         (None, "mine.yaml: not a file of settings in YAML: [Errno 2] No such file"),
         ("run: [\n", "mine.yaml: not a file of settings in YAML: while parsing"),
         ("run: mine\nsed: 1\n", "sed: unknown key; did you mean 'seed'?"),
-        ("- run\n", "mine.yaml: not a file of settings: it must consist of keys and values"),
+        (
+            "- run\n",
+            "mine.yaml: not a file of settings in YAML: it must consist of keys and values",
+        ),
     ],
     ids=["missing", "no YAML", "mistaken", "a list"],
 )

@@ -130,6 +130,17 @@ def test_unavailable_dataset_costs_nothing_else_and_is_tried_again(project):
     assert project.planned("--configfile", "mine.yaml") == {}
 
 
+def test_what_could_not_be_fetched_is_said_at_the_end_though_no_experiment_uses_it(project):
+    rcca = {"own": EXPERIMENT | {"title": "own data", "dataset": "mine"}}
+    own = {"mine": write_own_data(project)}
+    write_settings(project, datasets=own, prepare=["xrmb"], rcca=rcca)
+    code, screen = project.launch("--configfile", "mine.yaml")
+    assert code == 0, screen
+    last = screen.partition("The paper: ")[2]
+    assert "  xrmb: could not fetch xrmb.1; what was tried and what you can do: results/mi" in last
+    assert "All that these settings ask for was run." not in last
+
+
 def test_run_whose_datasets_are_all_skipped_ends_well_and_says_so_in_every_stage(project):
     file = project.file("config/test.yaml")
     settings = yaml.safe_load(file.read_text(encoding="utf-8"))

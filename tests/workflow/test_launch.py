@@ -3,21 +3,24 @@
 import json
 import os
 import platform
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import time
 import venv
+from itertools import pairwise
 from pathlib import Path
 
 import psutil
 import pytest
 
-from projects import Project
+from projects import ROOT, Project, write_record_of
 from workflow import launch
+from workflow.lib.provenance import record_of
 
-LAUNCHER = Path(__file__).parents[2] / "workflow" / "launch.py"
+LAUNCHER = [sys.executable, "-m", "workflow.launch"]
 MARK = "RNCA_RUN_ID"
 SNAKEMAKE = [sys.executable, "-m", "snakemake"]
 
@@ -59,10 +62,14 @@ class Toy:
             "config/config.yaml": "run: default\n",
             "profiles/default/config.yaml": "cores: 1\nrerun-incomplete: true\nquiet: [rules]\n",
             "results/default/summary.txt": "the headline\n",
+            "results/default/report.html": "the report\n",
             "results/other/summary.txt": "another headline\n",
+            "results/other/report.html": "another report\n",
         }.items():
             (directory / path).parent.mkdir(parents=True, exist_ok=True)
             (directory / path).write_text(text)
+            if path.startswith("results"):
+                write_record_of(directory / path)
 
     def start(self, *command: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
@@ -71,13 +78,14 @@ class Toy:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
             preexec_fn=heed_signals,
         )
         self.started.append(process)
         return process
 
     def launch(self, *arguments: str) -> subprocess.Popen[str]:
-        return self.start(sys.executable, str(LAUNCHER), *arguments)
+        return self.start(*LAUNCHER, *arguments)
 
     def launch_to_end(self, *arguments: str) -> tuple[int, str, str]:
         process = self.launch(*arguments)
@@ -252,6 +260,9 @@ rule summary:
     output: "results/default/summary.txt"
     shell: "echo new headline > {output}"
 """
+    summary = toy.directory / "results" / "default" / "summary.txt"
+    summary.write_text("new headline\n")
+    write_record_of(summary)
     (toy.directory / "Snakefile").write_text(SNAKEFILE + rule)
     _, out, _ = toy.launch_to_end("summary", "--forcerun", "summary")
     assert out.startswith("\nnew headline\n")
@@ -260,8 +271,79 @@ rule summary:
 def test_config_file_that_is_not_there_is_named_in_a_line(toy):
     code, out, err = toy.launch_to_end("--configfile", "config/confg.yaml")
     assert code == 1
-    assert "--configfile config/confg.yaml: there is no such file under" in out + err
+    assert "config/confg.yaml: there is no such file of settings under" in out + err
     assert "Traceback" not in out + err
+
+
+@pytest.mark.parametrize("name", ["summary.txt", "report.html"])
+@pytest.mark.parametrize("harm", ["cut", "no record"])
+def test_result_that_is_not_what_a_job_wrote_is_not_announced(toy, name, harm):
+    toy.let_go()
+    file = toy.directory / "results" / "default" / name
+    if harm == "no record":
+        record_of(file).unlink()
+    else:
+        file.write_text(file.read_text()[:-5])
+    code, out, err = toy.launch_to_end()
+    assert code == 1
+    assert out == ""
+    assert f"Not all results are what this run computed. results/default/{name}" in err
+    assert "Traceback" not in err
+
+
+BOMB = "a: &a [x, x]\n" + "".join(
+    f"{b}: &{b} [*{a}, *{a}, *{a}]\n" for a, b in pairwise("abcdefghijklmnop")
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("run: a\nrun: b\n", "line 2: the key 'run' is given twice"),
+        ("run: a\nrcca: {one: {m: 1, m: 2}}\n", "line 2: the key 'm' is given twice"),
+        (BOMB, "more than 100000 values, aliases included"),
+        ("run: &a [*a]\n", "line 1: a value that contains itself"),
+        ("run: " + "[" * 10_000, "nested too deeply"),
+        ('__use_yte__: true\n?open("ran", "w"): 1\n', "__use_yte__: settings are values"),
+    ],
+    ids=["twice", "twice below", "bomb", "itself", "deep", "template"],
+)
+def test_file_that_says_more_or_less_than_it_seems_is_refused_before_anything_runs(
+    toy, text, words
+):
+    (toy.directory / "mine.yaml").write_text(text)
+    started = time.monotonic()
+    code, _, err = toy.launch_to_end("--configfile", "mine.yaml")
+    assert time.monotonic() - started < 30
+    assert code == 1
+    assert err.startswith("mine.yaml: ")
+    assert words in err
+    assert "Traceback" not in err
+    assert not (toy.directory / "ran").exists()
+
+
+def test_file_of_the_future_is_named_before_anything_is_deleted(toy):
+    toy.let_go()
+    file = toy.directory / "results" / "default" / "summary.txt"
+    os.utime(file, (2**32, 2**32))
+    code, _, err = toy.launch_to_end()
+    assert code == 1
+    assert "results/default/summary.txt: of 2106-02-07" in err
+    assert not (toy.directory / "runs.txt").exists()
+    advice = err.partition("present time: ")[2]
+    subprocess.run(advice, shell=True, check=False, capture_output=True, cwd=toy.directory)
+    assert toy.launch_to_end()[0] == 0
+
+
+def test_summary_is_shown_where_not_every_sign_can_be(toy):
+    toy.let_go()
+    summary = toy.directory / "results" / "default" / "summary.txt"
+    summary.write_text("1.0 ± 0.5\n", encoding="utf-8")
+    write_record_of(summary)
+    shell = toy.start("env", "PYTHONIOENCODING=ascii", *LAUNCHER)
+    out, _ = shell.communicate(timeout=180)
+    assert shell.returncode == 0
+    assert "1.0 ? 0.5" in out
 
 
 def test_dry_run_prints_no_summary(toy):
@@ -316,7 +398,7 @@ def test_failed_job_brings_the_advice(toy):
 
 def test_hangup_stops_a_run_that_a_shell_started_in_the_background(toy):
     """Such a shell starts it with SIGINT ignored."""
-    command = f'"{sys.executable}" "{LAUNCHER}" & echo $!; wait $!'
+    command = f"{shlex.join(LAUNCHER)} & echo $!; wait $!"
     shell = toy.start("sh", "-c", command)
     launcher = psutil.Process(int(shell.stdout.readline()))
     toy.wait_until_beating()

@@ -46,6 +46,14 @@ def test_lock_satisfies_every_direct_dependency(requirement):
 def test_lock_holds_what_the_editable_installation_builds_with():
     names = {name for name, _ in pins()}
     assert {Requirement(line).name for line in PROJECT["build-system"]["requires"]} <= names
+    assert "pip" in names
+
+
+def test_actions_and_the_tool_that_locks_are_pinned():
+    for file in (ROOT / ".github" / "workflows").iterdir():
+        used = re.findall(r"uses: (.+)", file.read_text(encoding="utf-8"))
+        assert [each for each in used if not re.search(r"@[0-9a-f]{40} # v\d", each)] == []
+    assert re.search(r"^UV := \d+\.\d+\.\d+$", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", ["numpy", "scipy"])

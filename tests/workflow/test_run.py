@@ -136,6 +136,23 @@ def test_second_run_does_nothing(finished):
     assert "Nothing to be done" in screen
 
 
+@pytest.mark.parametrize(
+    "name", ["tables/rcca.md", "tables/rcca.csv", "rcca/sums.csv", "rcca/digits/fourier-0.sums.csv"]
+)
+def test_edited_result_is_told_though_its_time_says_nothing(finished, name):
+    file = finished.file(f"results/test/{name}")
+    content, kept = file.read_bytes(), file.stat()
+    file.write_bytes(content.replace(b"2", b"3"))
+    os.utime(file, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    code, screen = finished.launch(*TEST)
+    file.write_bytes(content)
+    os.utime(file, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    assert code == 1
+    assert f"Not all results are what this run computed. results/test/{name}: not what" in screen
+    assert "All that these settings ask for was run." not in screen
+    assert finished.launch(*TEST)[0] == 0
+
+
 @pytest.fixture
 def without_snakemakes_records(finished):
     """The finished run without .snakemake, as on another machine or after a clean-up."""
@@ -238,6 +255,7 @@ def write_own_data(project, *, offset=0.0):
 
 def test_replaced_own_data_are_used_and_missing_ones_refused(project):
     write_own_data(project)
+    os.utime(project.file("views.npz"), (2**32, 2**32))  # by a clock that is wrong
     code, screen = project.launch("--configfile", "mine.yaml")
     assert code == 0, screen
     assert project.planned("--configfile", "mine.yaml") == {}

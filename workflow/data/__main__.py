@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 try:
+    import numpy as np
     import requests
     import yaml
 
@@ -16,6 +17,7 @@ try:
     from workflow.data.catalogue import CATALOGUE, availability, dataset, prepare
     from workflow.data.errors import DataError, FetchError
     from workflow.data.fetch import default_cache, fetch_source
+    from workflow.data.prepared import Content
     from workflow.data.sources import Bundle, Url
 except ModuleNotFoundError as missing:
     sys.exit(f"error: {missing.name} is not installed; datasets need: pip install 'rnca[workflow]'")
@@ -64,24 +66,56 @@ def _fetch(options: argparse.Namespace) -> None:
 def _prepare(options: argparse.Namespace) -> None:
     made = prepare(options.name, options.destination, cache=options.cache)
     for name, array in made.arrays.items():
-        print(f"{name}: {' × '.join(map(str, array.shape))} {array.dtype}")
+        print(f"{name}: {_times(array.shape)} {array.dtype}")
 
 
 def _check(options: argparse.Namespace) -> None:
-    entry: dict[str, Any] = {"kind": options.kind or _kind(options.x)}
+    kind = options.kind or _kind(options.x)
+    if options.y is None:
+        _take_both(options, kind)
+    entry: dict[str, Any] = {"kind": kind}
     for key in ("x", "y", "split", "groups"):
-        file = getattr(options, key)
+        file, array = getattr(options, key), getattr(options, f"{key}_array")
         if file is not None:
-            array = getattr(options, f"{key}_array")
-            entry[key] = {"file": file, "array": array} if array else file
+            more = {"array": array, "header": options.header if kind == "csv" else None}
+            given = {name: value for name, value in more.items() if value is not None}
+            entry[key] = {"file": file, **given} if given else file
     content = own.read(options.name, entry)
-    shapes = [
-        f"{name} {' × '.join(map(str, array.shape))}" for name, array in content.arrays.items()
-    ]
-    print(
-        f"# valid: {', '.join(shapes)}\n" + yaml.safe_dump({options.name: entry}, sort_keys=False),
-        end="",
-    )
+    print("# valid. Are these the rows and columns you mean?")
+    for name, array in content.arrays.items():
+        print(f"#   {name}: {_times(array.shape)}; first row {_first(content, name)}")
+    print(yaml.safe_dump({options.name: entry}, sort_keys=False), end="")
+
+
+def _take_both(options: argparse.Namespace, kind: str) -> None:
+    """Find the two views in one file, or list what it holds."""
+    if kind not in ("npz", "mat"):
+        raise DataError(f"{options.x}: a {kind} file holds one array; name the file of the other")
+    shapes = own.arrays_of(kind, Path(options.x))
+    options.y = options.x
+    if options.x_array and options.y_array:
+        return
+    names = {name.lower(): name for name in shapes}
+    found = [names["x"], names["y"]] if {"x", "y"} <= names.keys() else list(shapes)
+    if len(found) != 2:
+        listed = "".join(f"\n  {name}: {_times(shape)}" for name, shape in shapes.items())
+        raise DataError(
+            f"{options.x}: say which arrays are the views, with --x-array and --y-array:{listed}"
+        )
+    options.x_array, options.y_array = found
+
+
+def _first(content: Content, name: str) -> str:
+    values = np.atleast_1d(content.arrays[name][0]).ravel()
+    columns = content.meta["columns"].get(name, [])
+    shown = [f"{value:.6g}" for value in values[:5]]
+    if columns:
+        shown = [f"{column} = {value}" for column, value in zip(columns, shown, strict=False)]
+    return ", ".join(shown) + (", …" if len(values) > 5 else "")
+
+
+def _times(shape: Sequence[int]) -> str:
+    return " × ".join(map(str, shape))
 
 
 def _addresses(_options: argparse.Namespace) -> None:
@@ -133,13 +167,18 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_check(check: argparse.ArgumentParser) -> None:
     check.add_argument("x", metavar="X-FILE")
-    check.add_argument("y", metavar="Y-FILE")
+    check.add_argument("y", metavar="Y-FILE", nargs="?", help="default: X-FILE, if it holds both")
     check.add_argument("--name", default="mydata", help="of the dataset (default: mydata)")
     check.add_argument("--kind", choices=own.KINDS, help="default: by the ending of X-FILE")
     check.add_argument("--split", metavar="FILE", help="0/1/2 or train/tune/test for each row")
     check.add_argument("--groups", metavar="FILE", help="rows of one group stay in one part")
     for key in ("x", "y", "split", "groups"):
         check.add_argument(f"--{key}-array", metavar="NAME", help="where a file holds several")
+    check.add_argument(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="whether the first line of a CSV names its columns",
+    )
     check.set_defaults(run=_check)
 
 

@@ -190,9 +190,13 @@ def availability(entry: Dataset, cache: Path) -> str:
     files = entry.source.files.values()
     if all(is_cached(file, cache) for file in files):
         return "in the cache"
-    if all(is_cached(file, cache) or in_mirror(file) for file in files):
+    mirrored = {file.name: in_mirror(file) for file in files if not is_cached(file, cache)}
+    if all(mirrored.values()):
         return "in the mirror"
-    return "from the network, untried"
+    wrong = next((name for name, is_right in mirrored.items() if is_right is False), None)
+    return "from the network, untried" + (
+        f" (wrong content in the mirror: {wrong})" if wrong else ""
+    )
 
 
 def prepare(
@@ -255,3 +259,8 @@ if __name__ == "__main__":
 
     with job(snakemake) as asked:
         prepare(snakemake.wildcards.dataset, snakemake.output[0], entry=asked.entry)
+        for file, sha256 in asked.own.items():
+            if file_sha256(Path(file)) != sha256:
+                raise DataError(
+                    f"{file}: changed since the run began; run again to use it as it is"
+                )

@@ -17,7 +17,7 @@ from workflow.data.errors import SourceError
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 _RETRY_STATUS = {408, 425, 429, 500, 502, 503, 504}
 _MAX_REDIRECTS = 5
-_MAX_BYTES = 1 << 33
+MAX_BYTES = 1 << 33
 _BLOCK = 1 << 18
 
 
@@ -77,7 +77,7 @@ def download(address: str, target: Path, size: int | None, patience: Patience) -
 
 
 def _download_once(address: str, target: Path, size: int | None, patience: Patience) -> None:
-    limit = size or _MAX_BYTES
+    limit = size or MAX_BYTES
     deadline = time.monotonic() + patience.whole
     with _open(address, patience) as response:
         name = address.rsplit("/", 1)[-1]

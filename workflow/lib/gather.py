@@ -1,13 +1,12 @@
 """Put the CSVs of all experiments of a stage together, or the reason why one was not run."""
 
-import json
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
 
 from workflow.lib.job import job
-from workflow.lib.outcomes import labelled, not_run
+from workflow.lib.outcomes import labelled, not_run, unavailable_reason
 from workflow.lib.provenance import read_csv, write_csv
 
 
@@ -49,6 +48,6 @@ if __name__ == "__main__":
         given = snakemake.input
         reasons = dict.fromkeys(asked.skipped, "left out by `skip` in the settings")
         for record in map(Path, given.get("unavailable", [])):
-            reasons[record.stem] = json.loads(record.read_text(encoding="utf-8"))["not_run"]
+            reasons[record.stem] = unavailable_reason(record) or ""
         rows = gather(given.parts, asked.datasets, reasons, asked.published)
         write_csv(snakemake.output[0], rows)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel
 
 from workflow.data.catalogue import Facts, facts_of
 
@@ -17,7 +17,8 @@ T = TypeVar("T")
 E = TypeVar("E", bound="Experiment")
 
 # What pandas or YAML would read as something else than a name.
-_NOT_NAMES = {"nan", "na", "null", "none", "true", "false", "yes", "no", "on", "off", "inf"}
+_NOT_NAMES = {"nan", "na", "null", "none", "true", "false", "yes", "no", "on", "off"}
+_NOT_NAMES |= {"inf", "infinity"}
 
 
 def matching(pattern: str, rule: str) -> AfterValidator:
@@ -35,6 +36,13 @@ def _is_name(name: str) -> str:
     if name in _NOT_NAMES:
         raise ValueError("cannot be a name: tables would read it as a value")
     return name
+
+
+def printable(text: str) -> str:
+    """Refuse a text that could move the cursor, colour the screen or hide what it says."""
+    if not text.isprintable():
+        raise ValueError("must not have line breaks or other control characters")
+    return text
 
 
 def _increasing(values: list[T]) -> list[T]:
@@ -58,7 +66,15 @@ Name = Annotated[
     ),
     AfterValidator(_is_name),
 ]
-Title = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+Title = Annotated[
+    str,
+    matching(
+        r"[^\s_`*\[\]<>|$\\][^`*\[\]<>|$\\]{,199}",
+        "must be plain text, at most 200 characters, without any of ` * [ ] < > | $ and \\, which "
+        "tables, figures or the report would take for more than text",
+    ),
+    AfterValidator(printable),
+]
 # Numbers of rows, features and the like; and of what becomes a job or a repeat of one.
 Count = Annotated[int, Field(ge=1, le=10**9)]
 Repeats = Annotated[int, Field(ge=1, le=10**5)]

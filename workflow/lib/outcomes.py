@@ -1,10 +1,14 @@
 """What became of each experiment: its rows, or the reason why there are none."""
 
 import io
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 
 import pandas as pd
 
+from workflow.data.errors import DataError
 from workflow.lib.provenance import checked
 
 Labels = Mapping[str, str | bool]
@@ -19,6 +23,26 @@ def labelled(rows: pd.DataFrame, labels: Labels) -> pd.DataFrame:
 def not_run(reason: str, labels: Labels) -> pd.DataFrame:
     """Make the frame of an experiment that was not run: its labels and ``not_run``, the reason."""
     return pd.DataFrame([{**labels, "not_run": reason}])
+
+
+def unavailable_reason(record: str | PathLike[str]) -> str | None:
+    """Read from ``data/fetched/<dataset>.json`` why a dataset could not be fetched.
+
+    Returns
+    -------
+    str or None
+        None if it could be fetched.
+    """
+    try:
+        found = json.loads(Path(record).read_text(encoding="utf-8"))["not_run"]
+        if found is None or isinstance(found, str):
+            return found
+        raise TypeError("not_run is no text")
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+        raise DataError(
+            f"{record}: does not say whether the dataset was fetched ({error}). Delete {record} "
+            "and run again to fetch it anew"
+        ) from error
 
 
 def read_outcomes(

@@ -51,7 +51,11 @@ def read_csv(path: str | os.PathLike[str]) -> pd.DataFrame:
 
 def checked(path: str | os.PathLike[str]) -> bytes:
     """Return the content of a job's output, after the checks of `read_csv`."""
-    content, record = Path(path).read_bytes(), read_record(path)
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error}). {_remedy(path)}") from error
+    record = read_record(path)
     if record["sha256"] != hashlib.sha256(content).hexdigest():
         raise DataError(f"{path}: not what its record says was written. {_remedy(path)}")
     if record["request"] != read_request(record["request_file"]):
@@ -60,6 +64,34 @@ def checked(path: str | os.PathLike[str]) -> bytes:
             f"{_remedy(path)}"
         )
     return content
+
+
+def verify(*paths: str | os.PathLike[str]) -> None:
+    """Check outputs of jobs, what else these jobs wrote, and all that they were made from.
+
+    Raises
+    ------
+    DataError
+        If any of them, back to the prepared data, is not what its job wrote, or not what was read
+        when the next one was made.
+    """
+    waiting, inputs = [Path(path) for path in paths], dict[Path, dict[str, str]]()
+    while waiting:
+        path = waiting.pop()
+        if path not in inputs:
+            checked(path)
+            record = read_record(path)
+            # Some are deleted once they were used, as files of shards are.
+            there = {file: sha for file, sha in record["inputs"].items() if Path(file).exists()}
+            inputs[path] = there
+            made = (*map(Path, record.get("outputs", [])), *map(Path, there))
+            waiting += [
+                each for each in made if each.parts[0] == "results" and each.suffix in _RECORDED
+            ]
+    for path, read in inputs.items():
+        for file, sha256 in read.items():
+            if _identity(file) != sha256:
+                raise DataError(f"{path}: made from another {file} than there is. {_remedy(path)}")
 
 
 def write_record(path: str | os.PathLike[str], snakemake: Any) -> None:
@@ -75,6 +107,7 @@ def write_record(path: str | os.PathLike[str], snakemake: Any) -> None:
         "request": spelled(snakemake.params.request),
         "request_file": snakemake.input.get("request"),
         "inputs": {str(file): _identity(file) for file in snakemake.input},
+        "outputs": [str(file) for file in snakemake.output if Path(file).suffix in _RECORDED],
         "environment": environment(),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -86,11 +119,12 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     record = record_of(path)
     try:
         found: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
-        if not {"sha256", "request", "request_file"} <= found.keys():
-            raise ValueError("keys are missing")
+        types = {"sha256": str, "request": str, "request_file": str, "inputs": dict}
+        if not all(isinstance(found[key], kind) for key, kind in types.items()):
+            raise ValueError("something is missing")
     except FileNotFoundError as error:
         raise DataError(f"{path}: has no record ({record.name}). {_remedy(path)}") from error
-    except (OSError, ValueError, AttributeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise DataError(f"{record}: not a record of a job ({error}). {_remedy(path)}") from error
     return found
 
@@ -108,8 +142,10 @@ def is_rendering(record: dict[str, Any]) -> bool:
 
 def _identity(path: str | os.PathLike[str]) -> str:
     """Return the sha256 of an input; of a prepared dataset, that of its description."""
-    file = Path(path, "meta.json") if Path(path).is_dir() else Path(path)
-    return _sha256(file)
+    try:
+        return _sha256(Path(path, "meta.json") if Path(path).is_dir() else path)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error}). {_remedy(path)}") from error
 
 
 def _sha256(path: str | os.PathLike[str]) -> str:

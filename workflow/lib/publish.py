@@ -8,10 +8,10 @@ from typing import Any
 
 from workflow.data.errors import DataError
 from workflow.lib.provenance import (
-    checked,
     environment,
     is_rendering,
     read_record,
+    verify,
     write_text,
 )
 
@@ -29,7 +29,8 @@ def publish(run: Path, published: Path, readme: Path = Path("README.md")) -> int
     ------
     DataError
         If the fits of the run do not come from one commit without changes, nor its tables and
-        figures from one, or if a file is not what its job wrote.
+        figures from one, or if a file, or one that it was
+        made from, is not what its job wrote.
     """
     files = sorted(
         [
@@ -51,19 +52,34 @@ def publish(run: Path, published: Path, readme: Path = Path("README.md")) -> int
         "files": {},
         "jobs": records,
     }
-    contents = {file.relative_to(run).as_posix(): checked(file) for file in files}
+    verify(*files)
+    contents = {file.relative_to(run).as_posix(): file.read_bytes() for file in files}
     merged["files"] = {name: records[name]["sha256"] for name in contents}
-    kept = published / "bench"
-    for old in published.iterdir() if published.is_dir() else ():
-        if old != kept:
-            shutil.rmtree(old) if old.is_dir() else old.unlink()
-    for name, content in contents.items():
-        (published / name).parent.mkdir(parents=True, exist_ok=True)
-        (published / name).write_bytes(content)
-    write_text(published / "record.json", json.dumps(merged, indent=1, sort_keys=True) + "\n")
+    _replace(published, contents, merged)
     if readme.is_file():
         write_text(readme, with_tables(readme.read_text(encoding="utf-8"), published))
     return len(contents) + 1
+
+
+def _replace(published: Path, contents: dict[str, bytes], record: dict[str, Any]) -> None:
+    """Put files in the place of those that are published, all at once; benchmarks stay."""
+    if published.is_symlink():
+        raise DataError(
+            f"{published} is a link: what it leads to would be deleted; remove the link"
+        )
+    new, old = (published.with_name(f".{published.name}.{kind}") for kind in ("new", "old"))
+    for left in (new, old):
+        shutil.rmtree(left, ignore_errors=True)
+    for name, content in contents.items():
+        (new / name).parent.mkdir(parents=True, exist_ok=True)
+        (new / name).write_bytes(content)
+    write_text(new / "record.json", json.dumps(record, indent=1, sort_keys=True) + "\n")
+    if published.is_dir():
+        if (published / "bench").is_dir():
+            shutil.copytree(published / "bench", new / "bench", dirs_exist_ok=True)
+        published.rename(old)
+    new.rename(published)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def with_tables(text: str, published: Path) -> str:

@@ -8,8 +8,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-import yaml
-from pydantic import BaseModel, Field, StringConstraints, ValidationError, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Field,
+    StringConstraints,
+    ValidationError,
+    create_model,
+)
 from pydantic.fields import FieldInfo
 from snakemake.exceptions import WorkflowError
 
@@ -22,8 +28,10 @@ from workflow.lib.models import (
     Stage,
     Title,
     matching,
+    printable,
     unknown_dataset,
 )
+from workflow.lib.strict_yaml import load
 
 # Files are named after it, and `results/published` is what `make publish` writes.
 RunName = Annotated[
@@ -36,7 +44,7 @@ RunName = Annotated[
 ]
 # From the top of the file; numbers are positions in a list.
 KeyPath = tuple[int | str, ...]
-FileName = Annotated[str, StringConstraints(min_length=1)]
+FileName = Annotated[str, StringConstraints(min_length=1), AfterValidator(printable)]
 
 
 class Place(Settings):
@@ -44,6 +52,12 @@ class Place(Settings):
 
     file: FileName = Field(description="the file's name")
     array: FileName | None = Field(None, description="the array's name, if the file holds several")
+    header: bool | None = Field(
+        None, description="of a CSV: whether its first line names the columns"
+    )
+    columns: list[int | str] | Literal["all"] | None = Field(
+        None, description="of a CSV: the columns to take, by name or by number from 0; or `all`"
+    )
 
 
 class OwnDataset(Settings):
@@ -164,15 +178,9 @@ def read(file: Path) -> RunSettings:
     Raises
     ------
     WorkflowError
-        If the file cannot be read or is not YAML, or as `check` does.
+        If `strict_yaml.load` refuses the file, or as `check` does.
     """
-    try:
-        config = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise WorkflowError(f"not a file of settings in YAML: {error}") from error
-    if not isinstance(config, dict):
-        raise WorkflowError("not a file of settings: it must consist of keys and values")
-    return check(config)
+    return check(load(file))
 
 
 def stage_model(name: str) -> type[BaseModel]:

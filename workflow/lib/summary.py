@@ -4,7 +4,7 @@ from pathlib import Path
 
 from workflow.data.audit import leak_lines
 from workflow.lib.job import job
-from workflow.lib.outcomes import read_outcomes
+from workflow.lib.outcomes import read_outcomes, unavailable_reason
 from workflow.lib.provenance import checked, write_text
 
 if __name__ == "__main__":
@@ -17,7 +17,14 @@ if __name__ == "__main__":
             for file in given.get("outcomes", [])
             for name, reason in read_outcomes(file, [])[1].items()
         ]
-        lines += ["Not run:", *not_run] if not_run else ["All that these settings ask for was run."]
+        missing = {Path(file).stem: unavailable_reason(file) for file in given.get("records", [])}
+        not_fetched = [f"  {name}: {reason}" for name, reason in missing.items() if reason]
+        if not_run:
+            lines += ["Not run:", *not_run]
+        if not_fetched:
+            lines += ["Could not be fetched, and is tried again by the next run:", *not_fetched]
+        if not not_run + not_fetched:
+            lines.append("All that these settings ask for was run.")
         if leaks := given.get("leaks"):
             found, _ = read_outcomes(leaks, ["experiment", "part", "kind", "rows", "of"])
             telling = leak_lines(found, asked.titles["rcca"])

@@ -15,6 +15,7 @@ from rnca._core.rows import FloatArray, grid
 
 _FORMAT = 1
 _BLOCK = 512
+_FEW_BYTES = 1 << 16  # more than the header and a fingerprint take
 
 
 class Moments:
@@ -225,12 +226,14 @@ class Moments:
     @classmethod
     def _from_header(cls, stored: "np.lib.npyio.NpzFile") -> Self:
         """Make moments as the file says they are, before its arrays are read."""
-        version, n, m_x, m_y = (int(entry) for entry in read_member(stored, "header"))
+        version, n, m_x, m_y = (int(entry) for entry in read_member(stored, "header", _FEW_BYTES))
         if version != _FORMAT:
             raise ValueError(f"format {version}, this version reads {_FORMAT}")
+        if n < 0:
+            raise ValueError(f"{n} rows")
         targets = "targets" in stored
         _check_room(stored, m_x, m_y, targets)
-        features = str(read_member(stored, "features"))
+        features = str(read_member(stored, "features", _FEW_BYTES))
         moments = cls(m_x, m_y or None, features=features, targets=targets)
         moments.n = n
         return moments
@@ -313,11 +316,13 @@ def _checked(
     stored: "np.lib.npyio.NpzFile", name: str, expected: npt.NDArray[Any]
 ) -> npt.NDArray[Any]:
     """Read an array from the archive, whose checksum is then compared, and check its form."""
-    array = read_member(stored, name)
+    array = read_member(stored, name, expected.nbytes)
     if array.shape != expected.shape or array.dtype != expected.dtype:
         raise ValueError(
             f"{name} is {array.dtype}{array.shape}, not {expected.dtype}{expected.shape}"
         )
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} has a value that is not finite")
     return array
 
 

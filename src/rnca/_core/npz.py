@@ -15,7 +15,9 @@ _HEADERS = {
 }
 
 
-def read_member(stored: "np.lib.npyio.NpzFile", name: str) -> npt.NDArray[Any]:
+def read_member(
+    stored: "np.lib.npyio.NpzFile", name: str, limit: int | None = None
+) -> npt.NDArray[Any]:
     """Read an array, once it is clear that its archive can hold as much as it announces.
 
     numpy takes the memory that a header asks for before it looks for the data.
@@ -24,6 +26,8 @@ def read_member(stored: "np.lib.npyio.NpzFile", name: str) -> npt.NDArray[Any]:
     ----------
     stored : NpzFile
     name : str
+    limit : int, optional
+        Bytes that it may take; by default as many as its packed bytes can hold.
 
     Raises
     ------
@@ -40,8 +44,8 @@ def read_member(stored: "np.lib.npyio.NpzFile", name: str) -> npt.NDArray[Any]:
             raise ValueError(f"{name} has a header of version {version}")
         shape, _, dtype = _HEADERS[version](member)
     announced = int(np.prod(shape, dtype=object)) * dtype.itemsize
-    if announced > MOST_IN_A_BYTE * packed:
-        raise ValueError(f"{name} announces {announced} bytes, but has {packed}")
+    if announced > min(announced if limit is None else limit, MOST_IN_A_BYTE * packed):
+        raise ValueError(f"{name} announces {announced} bytes, but has {packed} in the file")
     array: npt.NDArray[Any] = stored[name]
     return array
 

@@ -26,6 +26,10 @@ def test_list_says_how_each_dataset_is_had(capsys, tmp_path, monkeypatch):
         place.touch()
     monkeypatch.setenv("RNCA_MIRROR", str(tmp_path / "mirror"))
     main(["list"])
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert "from the network, untried (wrong content in the mirror: " in last
+    monkeypatch.setattr("workflow.data.catalogue.in_mirror", lambda file: True)
+    main(["list"])
     assert "in the mirror" in capsys.readouterr().out.splitlines()[-1]
 
 

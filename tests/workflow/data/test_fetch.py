@@ -19,6 +19,7 @@ import sys
 import tarfile
 import threading
 import time
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from workflow.data.archives import extract
 from workflow.data.checksums import Checksum
 from workflow.data.download import Patience
 from workflow.data.errors import FetchError
-from workflow.data.fetch import default_cache, fetch
+from workflow.data.fetch import default_cache, fetch, in_mirror
 from workflow.data.sources import Bundle, File, NpmPackage, Url
 
 BODY = bytes(range(256)) * 2000
@@ -350,6 +351,7 @@ def test_mirror_comes_first(server, tmp_path, mirror_with):
     mirror_with(BODY)
     fetch(a_file(server.address + "/fine"), tmp_path / "cache", patience=IMPATIENT)
     assert server.seen == []
+    assert in_mirror(a_file()) is True
 
 
 def test_mirror_comes_first_in_either_form(server, tmp_path, mirror_with):
@@ -360,12 +362,34 @@ def test_mirror_comes_first_in_either_form(server, tmp_path, mirror_with):
     assert server.seen == []
 
 
-def test_wrong_mirror_file_is_reported_and_passed_over(server, tmp_path, mirror_with):
+def test_wrong_mirror_file_is_reported_and_passed_over(server, tmp_path, mirror_with, capsys):
     mirror_with(b"something else")
     path = fetch(a_file(server.address + "/fine"), tmp_path / "cache", patience=IMPATIENT)
     assert path.read_bytes() == BODY
+    place = tmp_path / "mirror/sub/thing.bin"
+    assert capsys.readouterr().err.startswith(f"{place}: wrong content: 14 bytes with sha256 ")
     with pytest.raises(FetchError, match=r"mirror/sub/thing.bin: wrong content: 14 bytes"):
         fetch(a_file(checksum="0" * 64), tmp_path / "cache", patience=IMPATIENT)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: os.symlink("/dev/zero", path)])
+def test_mirror_file_that_is_none_is_passed_over(server, tmp_path, mirror_with, capsys, make):
+    mirror_with(b"")
+    place = tmp_path / "mirror/sub/thing.bin"
+    place.unlink()
+    make(place)
+    path = fetch(a_file(server.address + "/fine"), tmp_path / "cache", patience=IMPATIENT)
+    assert path.read_bytes() == BODY
+    assert f"{place}: not a regular file, so it was not read" in capsys.readouterr().err
+    assert in_mirror(a_file()) is False
+
+
+def test_mirror_file_is_copied_no_further_than_its_size(tmp_path, mirror_with):
+    mirror_with(b"")
+    with (tmp_path / "mirror/sub/thing.bin").open("rb+") as stream:
+        stream.truncate(1 << 40)  # takes no room
+    with pytest.raises(FetchError, match=f"thing.bin: wrong content: more than the {len(BODY)} "):
+        fetch(replace(a_file(), size=len(BODY)), tmp_path / "cache", patience=IMPATIENT)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a file that opens and cannot be read")

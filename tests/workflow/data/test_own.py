@@ -1,8 +1,13 @@
+import runpy
+from types import SimpleNamespace
+
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from scipy.io import savemat
 
+from workflow.data import catalogue
 from workflow.data.__main__ import main
 from workflow.data.catalogue import prepare
 from workflow.data.errors import DataError
@@ -75,11 +80,8 @@ def test_split_codes_may_be_whole_floats():
 
 NPY = ENTRIES["npy"]
 BAD = {
-    "unknown key": ({**NPY, "colour": 1}, r"unknown \['colour'\]"),
-    "unknown kind": ({**NPY, "kind": "hdf"}, "kind 'hdf'; known are"),
-    "no y": ({"kind": "npy", "x": "x.npy"}, r"lacks \['y'\]"),
     "no such file": ({**NPY, "y": "z.npy"}, "no file z.npy"),
-    "not a place": ({**NPY, "y": 3}, "3 must be a file name"),
+    "header of npy": ({**NPY, "y": {"file": "y.npy", "header": True}}, "are for kind csv, not npy"),
     "array in npy": ({**NPY, "y": {"file": "y.npy", "array": "b"}}, "holds one array"),
     "which array": ({**ENTRIES["npz"], "x": "both.npz"}, "array None is not one of"),
     "structure in mat": (
@@ -108,7 +110,26 @@ BAD_FILES = {
     "fewer rows": (lambda: np.save("y.npy", Y[:5]), NPY, "differ in their number of rows"),
     "NaN": (lambda: np.save("y.npy", Y * np.nan), NPY, "nan at row 0"),
     "one dimension": (lambda: np.save("y.npy", Y[:, 0]), NPY, "1 dimensions, expected 2"),
-    "text in csv": (lambda: _write("y.csv", "1,a\n" * 6), ENTRIES["csv"], "'a' is not numeric"),
+    "text in csv": (
+        lambda: _write("y.csv", "b,a\n" + "1,c\n" * 6),
+        ENTRIES["csv"],
+        "'a' is not num",
+    ),
+    "text and numbers": (
+        lambda: _write("y.csv", "1,a\n" * 6),
+        ENTRIES["csv"],
+        "first line, 1, a, may be names",
+    ),
+    "hole in the first line": (
+        lambda: _write("y.csv", "NA,1.5\n" + "2,3.5\n" * 5),
+        ENTRIES["csv"],
+        "nan at row 0, column 0",
+    ),
+    "index of another kind": (
+        lambda: _write("y.csv", ",a\n" + "7,1\n" * 6),
+        ENTRIES["csv"],
+        "the first column has no name and does not count the rows",
+    ),
     "ragged csv": (lambda: _write("y.csv", "1,2\n1,2\n1,2,3\n"), ENTRIES["csv"], "not a comma-sep"),
     "hole in csv": (lambda: _write("y.csv", "1,2\n" * 5 + "1,\n"), ENTRIES["csv"], "nan at row 5"),
     "empty csv": (lambda: _write("y.csv", ""), ENTRIES["csv"], "not a comma-separated table"),
@@ -123,6 +144,37 @@ BAD_FILES = {
         "separated by ';'",
     ),
     "tabs": (lambda: _write("y.csv", "1\t2.5\n" * 6), ENTRIES["csv"], r"separated by '\\t'"),
+    "blanks": (lambda: _write("y.csv", "1 2.5\n" * 6), ENTRIES["csv"], "separated by ' '"),
+    "header of pandas": (
+        lambda: pd.DataFrame(Y).to_csv("y.csv", index=False),
+        ENTRIES["csv"],
+        r"the first line, 0, 1, 2, may be names .*: y.csv, header: true\}, or `header: false`",
+    ),
+    "header of one column": (
+        lambda: pd.Series(Y[:, 0]).to_csv("y.csv", index=False),
+        ENTRIES["csv"],
+        "the first line, 0, may be names",
+    ),
+    "wavelengths": (
+        lambda: _write("y.csv", "400,405,410\n" + "1,2,3\n" * 6),
+        ENTRIES["csv"],
+        "the first line, 400, 405, 410, may be names",
+    ),
+    "index without a header": (
+        lambda: pd.DataFrame(Y).to_csv("y.csv", header=False),
+        ENTRIES["csv"],
+        "the first column, '?0'?, counts the rows.*index=False.*columns: all",
+    ),
+    "named index": (
+        lambda: pd.DataFrame(Y, columns=list("abc")).to_csv("y.csv", index_label="id"),
+        ENTRIES["csv"],
+        "the first column, 'id', counts the rows",
+    ),
+    "no such column": (
+        lambda: None,
+        {**ENTRIES["csv"], "y": {"file": "y.csv", "columns": ["u", "z"]}},
+        "no column 'z'; there are u, v, w",
+    ),
     "names of rows": (
         lambda: _write("y.csv", "a,b\n" + "r1,1,2\n" * 6),
         ENTRIES["csv"],
@@ -135,6 +187,39 @@ BAD_FILES = {
     ),
     "one row": (lambda: [np.save(f, X[:1]) for f in ("x.npy", "y.npy")], NPY, "one row only"),
 }
+
+
+@pytest.mark.parametrize(
+    ("write", "place"),
+    [
+        (lambda: pd.DataFrame(Y).to_csv("y.csv"), {}),
+        (lambda: pd.DataFrame(Y, index=range(1, 7)).to_csv("y.csv"), {}),
+        (lambda: pd.DataFrame(Y).to_csv("y.csv", index=False), {"header": True}),
+        (lambda: pd.DataFrame(Y).to_csv("y.csv", index=False, encoding="utf-8-sig"), {"header": 1}),
+        (lambda: np.savetxt("y.csv", Y, delimiter=",", encoding="utf-8-sig"), {}),
+        (
+            lambda: pd.DataFrame(Y, columns=list("abc")).to_csv("y.csv", index_label="id"),
+            {"columns": ["a", "b", "c"]},
+        ),
+        (lambda: pd.DataFrame(Y).to_csv("y.csv", header=False), {"columns": [1, 2, 3]}),
+    ],
+    ids=["index", "index from 1", "header", "BOM and header", "BOM", "columns", "numbers"],
+)
+def test_csvs_as_pandas_and_excel_write_them(write, place):
+    write()
+    content = read("mine", {**ENTRIES["csv"], "y": {"file": "y.csv", **place}})
+    assert np.array_equal(content.arrays["y"], Y)
+
+
+def test_first_lines_and_columns_that_count_may_be_data():
+    _write("y.csv", "0,1,2\n1,5,7\n2,8,8\n3,0,0\n4,1,1\n5,0,9\n")
+    place = {"file": "y.csv", "header": False, "columns": "all"}
+    assert read("mine", {**ENTRIES["csv"], "y": place}).arrays["y"][0].tolist() == [0, 1, 2]
+
+
+def test_first_line_of_truths_is_data():
+    _write("y.csv", "True,False\n" * 6)
+    assert read("mine", ENTRIES["csv"]).arrays["y"].tolist() == [[True, False]] * 6
 
 
 def test_blank_lines_of_a_csv_are_no_rows():
@@ -169,6 +254,36 @@ def test_check_prints_an_entry_that_works(capsys):
     assert np.array_equal(read("m", printed["m"]).arrays["y"], Y)
 
 
+def test_check_shows_the_first_columns(capsys):
+    assert main(["check", "x.csv", "y.csv", "--split", "part.csv"]) == 0
+    out = capsys.readouterr().out
+    assert "#   x: 6 × 2; first row 0 = 0, 1 = 1\n" in out
+    assert "#   y: 6 × 3; first row u = 0, v = 1, w = 4\n" in out
+    pd.DataFrame(Y).to_csv("y.csv", index=False)
+    assert main(["check", "x.csv", "y.csv"]) == 1
+    assert main(["check", "y.csv", "y.csv", "--header"]) == 0
+    entry = yaml.safe_load(capsys.readouterr().out)["mydata"]
+    assert entry["y"] == {"file": "y.csv", "header": True}
+
+
+def test_check_finds_two_arrays_or_lists_them(capsys):
+    np.savez("two.npz", Y=Y, x=X, more=X)
+    np.savez("pair.npz", sound=X, lips=Y)
+    for file, names in (("two.npz", ["x", "Y"]), ("pair.npz", ["sound", "lips"])):
+        assert main(["check", file]) == 0
+        entry = yaml.safe_load(capsys.readouterr().out)["mydata"]
+        assert [entry["x"]["array"], entry["y"]["array"]] == names
+    for file in ("both.npz", "both.mat"):
+        assert main(["check", file]) == 1
+        assert "--y-array:\n  a: 6 × 2\n  b: 6 × 3\n" in capsys.readouterr().err
+        assert main(["check", file, "--x-array", "a", "--y-array", "b"]) == 0
+        capsys.readouterr()
+    assert main(["check", "x.npy"]) == 1
+    assert (
+        "x.npy: a npy file holds one array; name the file of the other" in capsys.readouterr().err
+    )
+
+
 def test_check_fails_with_one_message(capsys):
     np.save("y.npy", Y[:5])
     assert main(["check", "x.npy", "y.npy"]) == 1
@@ -177,3 +292,20 @@ def test_check_fails_with_one_message(capsys):
     assert streams.err.startswith("error: dataset 'mydata': arrays differ")
     assert main(["check", "x.txt", "y.npy"]) == 1
     assert "give --kind" in capsys.readouterr().err
+
+
+def test_files_that_change_while_they_are_read_are_refused(tmp_path, capsys):
+    settings = {"entry": NPY, "own": {"x.npy": "0" * 64}}
+    job = SimpleNamespace(
+        params=SimpleNamespace(request={"settings": settings}),
+        output=[str(tmp_path / "out")],
+        wildcards=SimpleNamespace(dataset="mine"),
+        log=[str(tmp_path / "log")],
+        threads=1,
+        rule="prepare",
+    )
+    with pytest.raises(SystemExit):
+        runpy.run_path(catalogue.__file__, {"snakemake": job}, "__main__")
+    assert "x.npy: changed since the run began; run again to use it as it is" in (
+        capsys.readouterr().err
+    )

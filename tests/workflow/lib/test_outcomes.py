@@ -6,7 +6,7 @@ import pytest
 from projects import write_with_record
 from workflow.data.errors import DataError
 from workflow.lib.gather import gather
-from workflow.lib.outcomes import read_outcomes
+from workflow.lib.outcomes import read_outcomes, unavailable_reason
 
 REASONS = {"mnist": 'no source, "none" at all\nsee the log', "digits": "left out"}
 
@@ -52,3 +52,10 @@ def test_rows_made_for_another_request_are_refused(written):
     path = written("all.csv", pd.DataFrame({"m": [1]}), "another")
     with pytest.raises(DataError, match="made with other settings or code"):
         read_outcomes(path, [])
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"not_run": 3}', "[" * 100_000])
+def test_damaged_record_of_a_fetch_names_the_remedy(tmp_path, text):
+    (tmp_path / "mnist.json").write_text(text)
+    with pytest.raises(DataError, match=r"Delete .*mnist\.json and run again to fetch it anew"):
+        unavailable_reason(tmp_path / "mnist.json")

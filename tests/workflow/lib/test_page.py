@@ -3,7 +3,7 @@
 import pandas as pd
 
 from workflow.lib.claims import judge
-from workflow.lib.page import Section, inline_svg, write_page
+from workflow.lib.page import Section, inline_svg, markdown, write_page
 
 
 def written(path, judgements, standing_in=()):
@@ -46,3 +46,13 @@ def test_inline_figures_have_ids_of_their_own():
         '<svg role="img" aria-label="say &quot;so&quot;" id="rcca-a"><use href="#rcca-b" '
         'clip-path="url(#rcca-c)" style="fill: currentColor"/></svg>'
     )
+
+
+def test_report_loads_nothing_whatever_a_table_says(tmp_path):
+    text = written(tmp_path / "report.html", [])
+    assert (
+        "content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sh"
+        in text
+    )
+    rendered = markdown("![a](http://b/c.png) <img src='http://b/c.png'>")
+    assert "<img" not in rendered

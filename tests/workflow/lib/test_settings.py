@@ -63,6 +63,23 @@ OF_THE_RUN = [
     ("rcca.nan", SPEECH, "rcca.nan: 'nan' cannot be a name: tables would read it as a value"),
     ("rcca.007", SPEECH, "rcca.007: '007' must be a name: lower-case letters"),
     ("rcca.true", SPEECH, "rcca.true: 'true' cannot be a name"),
+    ("rcca.infinity", SPEECH, "rcca.infinity: 'infinity' cannot be a name"),
+    (
+        "rcca.digits.title",
+        "![](http://a/b.png)",
+        "rcca.digits.title: '![](http://a/b.png)' must be",
+    ),
+    (
+        "rcca.digits.title",
+        "<b>",
+        "title: '<b>' must be plain text, at most 200 characters, without",
+    ),
+    ("rcca.digits.title", "a | b", "rcca.digits.title: 'a | b' must be plain text"),
+    ("rcca.digits.title", "_a", "rcca.digits.title: '_a' must be plain text"),
+    ("rcca.digits.title", "$x$", "rcca.digits.title: '$x$' must be plain text"),
+    ("rcca.digits.title", "a\n# b", "must not have line breaks or other control characters"),
+    ("rcca.digits.title", "a\x1b[2J", r"title: 'a\x1b[2J' must be plain text"),
+    ("rcca.digits.title", "a\u202eb", "must not have line breaks or other control characters"),
     ("rcca.run\n", SPEECH, r"rcca.run\n: 'run\n' must be a name"),
     ("rcca", [], "rcca: [] must consist of keys and values"),
     ("skip", "mnist", "skip: 'mnist' must be a list"),
@@ -70,7 +87,7 @@ OF_THE_RUN = [
     ("prepare", ["minst"], "prepare: unknown dataset 'minst'; known are digits, "),
     ("datasets.mine", MINE, "datasets.mine: there is no file 'a.npy' under "),
     ("datasets.mine", MINE | {"x": "x" * 5000}, "datasets.mine: there is no file 'xxx"),
-    ("datasets.mine", MINE | {"x": "a\0b"}, r"datasets.mine: there is no file 'a\x00b'"),
+    ("datasets.mine", MINE | {"x": "a\0b"}, "must not have line breaks or other control char"),
     ("datasets.mine", MINE | {"kind": "xls"}, "kind: 'xls' must be 'npz', 'npy', 'csv' or 'mat'"),
     ("datasets.mine", MINE | {"y": 3}, "datasets.mine.y: 3 must be text or must consist of keys"),
     ("datasets.mine", MINE | {"y": {"name": "a"}}, "datasets.mine.y.file: required, but not given"),
@@ -154,7 +171,8 @@ def test_seed_may_be_long():
     [
         (b"run: [", "not a file of settings in YAML"),
         (b"\xff\xfe\xfa", "not a file of settings in YAML"),
-        (b"- a list\n", "not a file of settings: it must consist of keys and values"),
+        (b"- a list\n", "not a file of settings in YAML: it must consist of keys and values"),
+        (b"run: try\nrun: two\n", "line 2: the key 'run' is given twice"),
         (b"run: try\nsed: 1\n", "sed: unknown key; did you mean 'seed'?"),
     ],
 )
@@ -164,11 +182,18 @@ def test_file_that_is_none_is_refused(tmp_path, content, words):
         read(tmp_path / "mine.yaml")
 
 
-def test_snakemake_ends_with_the_sentence(project):
-    project.file("mine.yaml").write_text("run: typo\nsed: 1\n")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("run: typo\nsed: 1\n", "sed: unknown key; did you mean 'seed'?"),
+        ("run: typo\nrun: other\n", "line 2: the key 'run' is given twice"),
+    ],
+)
+def test_snakemake_ends_with_the_sentence(project, text, words):
+    project.file("mine.yaml").write_text(text)
     code, screen = project.run("-m", "snakemake", "-n", "--configfile", "mine.yaml")
     assert code == 1
-    assert screen.count("sed: unknown key; did you mean 'seed'?") == 1
+    assert screen.count(words) == 1
     assert "Traceback" not in screen
 
 

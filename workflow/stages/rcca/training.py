@@ -186,6 +186,7 @@ class Training:
                 for name, array in self.arrays().items():
                     array[:] = stored[name]
                 history = [Epoch(int(row[0]), *map(float, row[1:])) for row in stored["history"]]
+                last = history[-1]
             except MemoryError:
                 raise
             # zipfile and numpy raise almost anything on a broken file.
@@ -195,7 +196,7 @@ class Training:
                     "train from the start."
                 ) from error
         self.history = history
-        self.watch.add(history[-1].seconds, history[-1].cpu_seconds)
+        self.watch.add(last.seconds, last.cpu_seconds)
 
     def arrays(self) -> dict[str, Any]:
         """Return the arrays that the next epoch depends on, by name."""

@@ -1,0 +1,65 @@
+"""Files of settings in YAML, refused where YAML would quietly drop or multiply what they say."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+from snakemake.exceptions import WorkflowError
+
+# More than any settings have, and little enough to be checked in a moment.
+_MOST_VALUES = 100_000
+
+
+def load(file: Path) -> dict[str, Any]:
+    """Read a mapping from a YAML file.
+
+    Raises
+    ------
+    WorkflowError
+        If the file cannot be read, is not a mapping in YAML, gives a key twice, has aliases that
+        multiply its content, or is to be run as a template.
+    """
+    try:
+        loader = yaml.SafeLoader(file.read_bytes())
+        node = loader.get_single_node()
+        if not isinstance(node, yaml.MappingNode):
+            raise ValueError("it must consist of keys and values")
+        _count(node, {})
+        found: dict[str, Any] = loader.construct_document(node)
+    except RecursionError as error:
+        raise WorkflowError("not a file of settings: it is nested too deeply") from error
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise WorkflowError(f"not a file of settings in YAML: {error}") from error
+    # Snakemake would run the Python code in such a file.
+    if "__use_yte__" in found:
+        raise WorkflowError("__use_yte__: settings are values, no templates; write them out")
+    return found
+
+
+def _count(node: yaml.Node, known: dict[int, int | None]) -> int:
+    """Count the values below a node, those of aliases each time they are used."""
+    if id(node) in known:
+        count = known[id(node)]
+        if count is None:
+            raise ValueError(f"line {_line(node)}: a value that contains itself")
+        return count
+    known[id(node)] = None
+    parts: list[yaml.Node] = []
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in seen and key.value != "<<":
+                raise ValueError(f"line {_line(key)}: the key {key.value!r} is given twice")
+            seen.add(key.value)
+        parts = [part for pair in node.value for part in pair]
+    elif isinstance(node, yaml.SequenceNode):
+        parts = node.value
+    count = 1 + sum(_count(part, known) for part in parts)
+    if count > _MOST_VALUES:
+        raise ValueError(f"line {_line(node)}: more than {_MOST_VALUES} values, aliases included")
+    known[id(node)] = count
+    return count
+
+
+def _line(node: yaml.Node) -> int:
+    return int(node.start_mark.line) + 1
