@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from rnca import load_model
 from workflow.lib.claims import read_claims
 from workflow.lib.exhibits import stage_names
 
@@ -26,6 +27,7 @@ EXPERIMENT = {
     "maps": ["fourier"],
     "reg": 1e-3,
     "repeats": 1,
+    "model": {"regs": [1e-3, 1e-1], "folds": 3, "permutations": 19},
 }
 
 
@@ -259,6 +261,12 @@ def test_replaced_own_data_are_used_and_missing_ones_refused(project):
     code, screen = project.launch("--configfile", "mine.yaml")
     assert code == 0, screen
     assert project.planned("--configfile", "mine.yaml") == {}
+    model = load_model(project.file("results/mine/rcca/own/fourier.model.npz"))
+    with np.load(project.file("results/mine/rcca/own/fourier.variables.npz")) as variables:
+        x = np.load(project.file("views.npz"))["x"]
+        np.testing.assert_allclose(model.transform(x), variables["x"], atol=1e-5)
+    tested = pd.read_csv(project.file("results/mine/rcca/inference.csv"))
+    assert tested["p_value"][0] == 0.05  # of 19 permutations
     kept = project.file("views.npz").stat()
     write_own_data(project, offset=1.0)
     os.utime(project.file("views.npz"), (kept.st_atime - 9999, kept.st_mtime - 9999))

@@ -9,6 +9,7 @@ from sklearn.model_selection import KFold
 from rnca._core.seeding import derived_seed
 from rnca.model_selection import RCCACV
 from workflow.data.prepared import Prepared, load_prepared
+from workflow.data.splits import Split
 from workflow.lib.job import job
 from workflow.lib.provenance import write_csv
 from workflow.stages.rcca.fit import Experiment
@@ -33,19 +34,7 @@ def cross_validate(experiment: Experiment, data: Prepared) -> pd.DataFrame:
     """
     rows = experiment.rows(data)
     train, test = experiment.views(data, rows, "train"), experiment.views(data, rows, "test")
-    groups, cv = None, experiment.folds
-    if experiment.split["scheme"] == "groups":
-        groups = experiment.groups(data, rows.train)
-    else:
-        seed = derived_seed(experiment.seed, "rcca", experiment.draws, experiment.repeat, "folds")
-        cv = KFold(experiment.folds, shuffle=True, random_state=seed % 2**32)
-    shared = experiment.estimator(train).get_params(deep=False)
-    search = RCCACV(
-        sizes=experiment.features,
-        regs=experiment.other_regs,
-        cv=cv,
-        **{name: shared[name] for name in shared if name not in ("n_features", "reg")},
-    ).fit(*train, groups)
+    search = searched(experiment, data, rows, train)
     found = []
     for reg, scores in zip(experiment.other_regs, search.scores_.swapaxes(0, 1), strict=True):
         tested = _on_test(search, reg, test)
@@ -54,6 +43,23 @@ def cross_validate(experiment: Experiment, data: Prepared) -> pd.DataFrame:
             sums = {"reg": reg, "m": m, "folds": len(held_out), "cv_sum": held_out.mean()}
             found.append(experiment.labels() | sums | on_test)
     return pd.DataFrame(found)
+
+
+def searched(experiment: Experiment, data: Prepared, rows: Split, train: Views) -> RCCACV:
+    """Cross-validate ``other_regs`` at every m, in folds of the same kind as the split."""
+    groups, cv = None, experiment.folds
+    if experiment.split["scheme"] == "groups":
+        groups = experiment.groups(data, rows.train)
+    else:
+        seed = derived_seed(experiment.seed, "rcca", experiment.draws, experiment.repeat, "folds")
+        cv = KFold(experiment.folds, shuffle=True, random_state=seed % 2**32)
+    shared = experiment.estimator(train).get_params(deep=False)
+    return RCCACV(
+        sizes=experiment.features,
+        regs=experiment.other_regs,
+        cv=cv,
+        **{name: shared[name] for name in shared if name not in ("n_features", "reg")},
+    ).fit(*train, groups)
 
 
 def _on_test(search: RCCACV, reg: float, test: Views) -> list[dict[str, float]]:

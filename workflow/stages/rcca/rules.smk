@@ -23,6 +23,7 @@ def rcca_parts(what):
         "sums": lambda each: expand("{m}-{r}.sums", m=each.maps, r=range(each.repeats)),
         "regs": lambda each: expand("{m}-{r}.regs", m=each.maps, r=range(each.repeats)),
         "cv": lambda each: expand("{m}-{r}.cv", m=each.maps, r=range(each.cv.repeats)),
+        "inference": lambda each: expand("{m}.inference", m=each.maps),
         "leaks": lambda each: ["leaks"],
         "timing": lambda each: [
             f"{kind}-m{m}.timing"
@@ -36,6 +37,7 @@ def rcca_parts(what):
     }
     having = {"timing": rcca.timed(), "regs": rcca.with_other_regs()}
     having |= {key: rcca.having(key) for key in ("cv", "kcca")}
+    having |= {"inference": rcca.having("model")}
     having |= dict.fromkeys(["dcca", "curve", "search"], rcca.deep())
     names = having.get(what, [name for name, _ in rcca.items()])
     return {
@@ -54,6 +56,7 @@ rcca_cv = asks(
     "stages/rcca/cv.py",
     lambda w: fit_settings(w, repeat=int(w.repeat), **rcca[w.experiment].cross_validated()),
 )
+rcca_model = asks("stages/rcca/model.py", lambda w: fit_settings(w, **rcca[w.experiment].kept()))
 rcca_timing = asks(
     "stages/rcca/timing.py",
     lambda w: fit_settings(w, features=[int(w.m)], other_regs=[], times=timed_repeats(int(w.m))),
@@ -168,6 +171,33 @@ rule rcca_cv:
         request=rcca_cv.asked,
     script:
         "cv.py"
+
+
+# On the rows of the first repeat.
+rule rcca_model:
+    input:
+        request=rcca_model.file,
+        data=prepared(rcca),
+    output:
+        model=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}.model.npz",
+        variables=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}.variables.npz",
+        scores=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}.scores.csv",
+        inference=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}.inference.csv",
+        loadings=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}.loadings.csv",
+    log:
+        log_of("rcca/{experiment}/{feature_map}.model"),
+    benchmark:
+        benchmark_of("rcca/{experiment}/{feature_map}.model")
+    conda:
+        "../../envs/rnca.yaml"
+    threads: settings.threads
+    resources:
+        mem_mb=growing(lambda w: rcca[w.experiment].model_mem_mb()),
+        runtime=growing(lambda w, threads: rcca[w.experiment].model_minutes(threads)),
+    params:
+        request=rcca_model.asked,
+    script:
+        "model.py"
 
 
 # All cores, so that nothing runs beside it; how many of them a fit uses is what is varied.
@@ -289,7 +319,7 @@ rule rcca_kernel:
         "kernel.py"
 
 
-# `svd` is read by the claims alone.
+# `svd` is read by the claims alone, `inference` by people.
 rule rcca_report:
     input:
         request=rcca_report.file,
@@ -297,6 +327,7 @@ rule rcca_report:
         leaks=gathered("rcca", "leaks"),
         timing=gathered("rcca", "timing"),
         svd=gathered("rcca", "svd"),
+        inference=gathered("rcca", "inference"),
         regs=gathered("rcca", "regs"),
         cv=gathered("rcca", "cv"),
         dcca=gathered("rcca", "dcca"),

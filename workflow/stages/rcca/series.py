@@ -184,7 +184,7 @@ def floor_blocks(
     rows = pd.concat(
         [
             own.assign(title=own["experiment"].astype(object).map(titles)),
-            found.assign(title=found["series"].map(names) + ", " + protocol),
+            found.assign(title=found["series"].map(names).astype(object) + ", " + protocol),
         ]
     )
     rows = rows[rows["floor_mean"].notna()]

@@ -144,6 +144,18 @@ class CrossValidation(Settings):
     repeats: Repeats = Field(1, description="of how many repeats, from the first on", exclude=True)
 
 
+class Model(Settings):
+    """A model to keep: m and reg by cross-validation, p-values, loadings, canonical variables."""
+
+    regs: Increasing[Positive] = Field(
+        [1e-8, 1e-6, 1e-4, 1e-2], description="values of reg to choose from, increasing"
+    )
+    folds: int = Field(5, ge=2, le=100, description="folds: of rows, or of groups as the split is")
+    permutations: Repeats = Field(
+        999, description="random pairings of the test rows; p-values are at least 1/(this + 1)"
+    )
+
+
 class Series(Settings):
     """Experiments that differ in the speaker alone, or in how its rows are divided."""
 
@@ -200,6 +212,12 @@ class Experiment(models.Experiment):
         "datasets, with random rows and whole groups held out side by side",
         exclude=True,
     )
+    model: Model | None = Field(
+        None,
+        description="keep a model of each map: m among `features` and reg by cross-validation, "
+        "p-values and loadings on test rows, canonical variables of all rows",
+        exclude=True,
+    )
     dcca: DeepCCA | None = Field(
         None, description="deep CCA as trained today, on the same rows", exclude=True
     )
@@ -247,6 +265,12 @@ class Experiment(models.Experiment):
             "folds": self.cv.folds,
         }
 
+    def kept(self) -> dict[str, Any]:
+        """Return what a job that keeps a model is asked for beside the fit's own settings."""
+        assert self.model is not None
+        own = {"folds": self.model.folds, "permutations": self.model.permutations}
+        return {"other_regs": self.model.regs, **own}
+
     def problems(self, data: Facts) -> Iterator[str]:
         """Yield what is wrong with the sizes, the split or the baselines."""
         yield from super().problems(data)
@@ -290,6 +314,20 @@ class Experiment(models.Experiment):
         if self.training_rows is None:
             return MINUTES_IF_UNKNOWN
         operations = self._fit_operations() + self._cv_operations()
+        return _cautious_minutes(operations, threads)
+
+    def model_mem_mb(self) -> int:
+        """Return the memory of keeping a model: a fit, and the moments of each fold."""
+        assert self.model is not None
+        return self.mem_mb() + ceil((self.model.folds + 1) * 24e-6 * max(self.features) ** 2)
+
+    def model_minutes(self, threads: int) -> int:
+        """Return the minutes that keeping a model may take: two passes, and its solutions."""
+        if self.training_rows is None or self.model is None:
+            return MINUTES_IF_UNKNOWN
+        solutions = self.model.folds * len(self.model.regs)
+        operations = 2 * self._pass_operations(max(self.features))
+        operations += solutions * self._solve_operations(self.features)
         return _cautious_minutes(operations, threads)
 
     def deep_mem_mb(self) -> int:
