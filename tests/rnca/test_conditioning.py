@@ -330,3 +330,9 @@ def test_audited_fits_are_right_or_warn_or_refuse(label, error_of, dtype):
     if any(re.search("ill-conditioned|hardly vary", str(each.message)) for each in caught):
         return
     assert error <= 1e-3
+
+
+def test_rpca_warns_of_features_that_hardly_vary():
+    # Kernel values within 1e-7 of 1: float32 rounds them at 6e-8.
+    with pytest.warns(UserWarning, match='hardly vary.*dtype="float64" or a larger gamma'):
+        RPCA(2, feature_map=NystroemFeatures(20, gamma=1e-10, random_state=0)).fit(X)
