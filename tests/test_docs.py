@@ -93,6 +93,13 @@ def test_gallery_example_runs_prints_and_draws(script, capsys):
     pyplot.close("all")
 
 
+def test_the_part_of_the_readme_that_the_site_shows_is_there():
+    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for end in re.findall(r'^:(?:start-after|end-before): "(.+)"$', page, re.MULTILINE):
+        assert readme.count(end) == 1
+
+
 def test_the_reproducers_matrix_names_exhibits_that_exist():
     page = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
     there = "\n".join(
