@@ -11,12 +11,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rnca._core.correlation import Correlations, crossed
-from rnca._core.fitting import DRAWN, Matrix, TwoViewFit, shortened
+from rnca._core.fitting import DRAWN, TwoViewFit, shortened
 from rnca._core.mapping import centred_features, check_count, check_width, pair
 from rnca._core.moments import Moments
 from rnca._core.rows import (
     ComputedRows,
     FloatArray,
+    Matrix,
     View,
     check_at_least_two_rows,
     grid,

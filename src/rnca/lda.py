@@ -23,11 +23,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from rnca._core.mapping import check_count
 from rnca._core.moments import Moments
-from rnca._core.rows import FloatArray, View
+from rnca._core.rows import FloatArray, Matrix, View
 from rnca._core.state import RowsMixin, unfitted_copy
 from rnca.cca import RCCA
-
-Matrix = npt.NDArray[np.float64]
 
 # Predicted error of the probabilities above which a fit warns.
 _ERROR_LIMIT = 1e-3
