@@ -1,15 +1,13 @@
 """Streaming means and (cross-)covariances of one or two views of features."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import blas
 
-from rnca._core.files import replacing
+from rnca._core.files import opened_archive, replacing
 from rnca._core.rows import FloatArray, Matrix, grid
 
 _FORMAT = 1
@@ -122,22 +120,19 @@ class Moments:
         if other.n == 0:
             return self
         if self.n == 0:
-            self.shift_x = other.shift_x.copy()
-            if self.two_views:
-                self.shift_y = other.shift_y.copy()
+            self.shift(*other.shifts)
         # About this shift, the other's rows are z − shift = (z − other.shift) + delta.
-        delta_x = other.shift_x - self.shift_x
-        self.xx += other.xx
-        _add_shifted(self.xx, other.sum_x, delta_x, other.sum_x, delta_x, other.n)
-        if self.two_views:
-            delta_y = other.shift_y - self.shift_y
-            if not self.targets:
-                self.yy += other.yy
-                _add_shifted(self.yy, other.sum_y, delta_y, other.sum_y, delta_y, other.n)
-            self.xy += other.xy
-            _add_shifted(self.xy, other.sum_x, delta_x, other.sum_y, delta_y, other.n)
-            self.sum_y += other.sum_y + other.n * delta_y
-        self.sum_x += other.sum_x + other.n * delta_x
+        deltas = [its - own for its, own in zip(other.shifts, self.shifts, strict=True)]
+        moved = {
+            view: (getattr(other, f"sum_{view}"), delta)
+            for view, delta in zip("xy", deltas, strict=False)
+        }
+        for which in self._products():
+            product = getattr(self, which)
+            product += getattr(other, which)
+            _add_shifted(product, *moved[which[0]], *moved[which[1]], other.n)
+        for view, (total, delta) in moved.items():
+            getattr(self, f"sum_{view}")[:] += total + other.n * delta
         self.n += other.n
         return self
 
@@ -154,8 +149,7 @@ class Moments:
     def mean(self, view: str) -> Matrix:
         """Mean of the features of view ``"x"`` or ``"y"``."""
         self._check_rows()
-        shift, total = self._first_moments(view)
-        mean: Matrix = shift + total / self.n
+        mean: Matrix = getattr(self, f"shift_{view}") + getattr(self, f"sum_{view}") / self.n
         return mean
 
     def covariance(self, which: str, m: int | None = None) -> Matrix:
@@ -164,12 +158,16 @@ class Moments:
         With ``m`` only its leading block of m rows and, but for ``"xy"``, columns.
         """
         self._check_rows()
-        self._check_has(which)
+        if which == "yy" and self.targets:
+            raise ValueError(
+                "moments with targets=True do not hold the targets' own covariance yy. "
+                "Accumulate with targets=False to have it."
+            )
         moment: Matrix = getattr(self, which)
         block: Matrix = moment[:m].copy() if which == "xy" else moment[:m, :m].copy()
         if which != "xy":
             _mirror_lower(block)
-        totals = (self._first_moments(view)[1] for view in which)
+        totals = (getattr(self, f"sum_{view}") for view in which)
         left, right = (total[:size] for total, size in zip(totals, block.shape, strict=True))
         blas.dger(-1.0 / self.n, right, left, a=block.T, overwrite_a=1)
         block /= self.n - 1
@@ -204,7 +202,7 @@ class Moments:
             If the file is cut short or damaged, is not of this format, or belongs to other
             features or rows.
         """
-        with _opened(path) as stored:
+        with opened_archive(path, "moments") as stored:
             version, n_seen, m_x, m_y = (int(entry) for entry in stored["header"])
             if version != _FORMAT:
                 raise ValueError(f"format {version}, this version reads {_FORMAT}")
@@ -226,25 +224,19 @@ class Moments:
             )
         return moments
 
-    def _array_names(self) -> tuple[str, ...]:
-        one = ("xx", "shift_x", "sum_x")
-        two = ("xy", "shift_y", "sum_y") if self.two_views else ()
-        own = ("yy",) if self.two_views and not self.targets else ()
-        return (*one, *own, *two)
+    def _products(self) -> tuple[str, ...]:
+        """Names of the second moments that are held."""
+        if not self.two_views:
+            return ("xx",)
+        return ("xx", "xy") if self.targets else ("xx", "xy", "yy")
 
-    def _first_moments(self, view: str) -> tuple[Matrix, Matrix]:
-        return getattr(self, f"shift_{view}"), getattr(self, f"sum_{view}")
+    def _array_names(self) -> tuple[str, ...]:
+        sums = ("shift_x", "sum_x", "shift_y", "sum_y")
+        return (*self._products(), *(sums if self.two_views else sums[:2]))
 
     def _check_rows(self) -> None:
         if self.n < 2:
             raise ValueError(f"moments of {self.n} rows: at least 2 rows are needed.")
-
-    def _check_has(self, which: str) -> None:
-        if which == "yy" and self.targets:
-            raise ValueError(
-                "moments with targets=True do not hold the targets' own covariance yy. "
-                "Accumulate with targets=False to have it."
-            )
 
     def _check_update(self, zx: FloatArray, zy: FloatArray | None) -> None:
         if (zy is None) == self.two_views:
@@ -264,24 +256,6 @@ class Moments:
         ):
             if own != its:
                 raise ValueError(f"cannot merge moments of other {what}: {its} into {own}.")
-
-
-@contextmanager
-def _opened(path: str | os.PathLike[str]) -> "Iterator[np.lib.npyio.NpzFile]":
-    """Open a file of moments; what is found wrong with it is a ValueError with the remedy."""
-    with open(path, "rb") as file:
-        try:
-            stored = np.load(file, allow_pickle=False)
-            if not isinstance(stored, np.lib.npyio.NpzFile):
-                raise ValueError("a single array, not an archive of them")
-            yield stored
-        except MemoryError:
-            raise
-        # zipfile and numpy raise almost anything on a damaged file.
-        except Exception as error:
-            raise ValueError(
-                f"{path}: not a complete file of moments ({error}). Delete it and compute it again."
-            ) from error
 
 
 def _checked(
