@@ -120,10 +120,6 @@ class RCCACV(
             The second view.
         groups : array-like of shape (n,), optional
             Samples of one group are held out together.
-
-        Returns
-        -------
-        self
         """
         full = self._unfitted().draw(X, y)
         views, sizes = full._views(X, y), self._resolved_sizes(full)

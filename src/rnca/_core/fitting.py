@@ -323,10 +323,6 @@ class TwoViewFit(FeatureFit):
         X : array-like, memory map or row-sliceable object of shape (n, p)
         y : likewise, of shape (n, q) or (n,)
             The second view, or the targets.
-
-        Returns
-        -------
-        self
         """
         return self._fit_rows(X, y)
 
