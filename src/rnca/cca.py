@@ -98,7 +98,7 @@ instance, or a pair, default="fourier"
     mean_x_, mean_y_ : ndarray of shape (m,)
         Training means of the features.
     F_, G_ : ndarray of shape (m, n_components)
-        Canonical bases: the canonical variables are (z_x(X) − mean_x_) F_ and likewise for Y.
+        Canonical bases: the canonical variables are ``(z_x(X) − mean_x_) F_``, and likewise for Y.
     conditioning_ : dict
         Per view (``_x``, ``_y``) the ``smallest_pivot`` of the regularised covariance and its
         ``degrees_of_freedom`` tr C(C + reg·I)⁻¹. For both,

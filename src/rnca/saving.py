@@ -50,6 +50,13 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     ------
     ValueError
         If the file is damaged, or not of this format.
+
+    Examples
+    --------
+    >>> from rnca import load_model
+    >>> load_model("nowhere.npz")
+    Traceback (most recent call last):
+    FileNotFoundError: [Errno 2] No such file or directory: 'nowhere.npz'
     """
     with opened_archive(path, "save_model") as stored:
         settings = json.loads(str(stored["settings"]))

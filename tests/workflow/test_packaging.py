@@ -19,6 +19,7 @@ from workflow.lib.code_version import closure
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+DOCS_LOCK = (ROOT / "docs" / "requirements.lock").read_text(encoding="utf-8")
 CONDA_NAMES = {"matplotlib": "matplotlib-base", "snakemake": "snakemake-minimal"}
 PIP_ONLY = {"kaldi-native-fbank>=1.20"}
 
@@ -31,9 +32,9 @@ def direct(*extras: str) -> list[Requirement]:
     return [Requirement(line) for line in lines]
 
 
-def pins() -> list[tuple[str, str]]:
-    """Names and versions in the lock; a package may be there twice, for different markers."""
-    return re.findall(r"^([A-Za-z0-9._-]+)==([^\s;]+)", LOCK, flags=re.MULTILINE)
+def pins(lock: str = LOCK) -> list[tuple[str, str]]:
+    """Names and versions in a lock; a package may be there twice, for different markers."""
+    return re.findall(r"^([A-Za-z0-9._-]+)==([^\s;]+)", lock, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("requirement", direct("workflow", "slurm", "dev"), ids=str)
@@ -41,6 +42,13 @@ def test_lock_satisfies_every_direct_dependency(requirement):
     versions = [v for name, v in pins() if name == canonicalize_name(requirement.name)]
     assert versions, f"{requirement} is not in requirements.lock: call `make lock`"
     assert all(requirement.specifier.contains(version) for version in versions)
+
+
+def test_lock_of_the_docs_satisfies_their_extra_and_agrees_with_the_other():
+    pinned = dict(pins(DOCS_LOCK))
+    for requirement in direct("docs"):
+        assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)])
+    assert {pin for pin in pins(DOCS_LOCK) if pin[0] in dict(pins())} <= set(pins())
 
 
 def test_lock_holds_what_the_editable_installation_builds_with():
@@ -61,11 +69,12 @@ def test_lock_has_one_version_for_all_pythons(name):
     assert [pinned for pinned, _ in pins()].count(name) == 1
 
 
-def test_lock_has_a_hash_for_every_pin_and_no_address():
-    entries = re.split(r"\n(?=\S)", LOCK.strip())
+@pytest.mark.parametrize("lock", [LOCK, DOCS_LOCK], ids=["project", "docs"])
+def test_lock_has_a_hash_for_every_pin_and_no_address(lock):
+    entries = re.split(r"\n(?=\S)", lock.strip())
     unhashed = [e for e in entries if not e.startswith("#") and "--hash=sha256:" not in e]
     assert unhashed == []
-    assert not re.search(r"://|^\s*-[^-]|^\s*--(?!hash=)| @ ", LOCK, flags=re.MULTILINE)
+    assert not re.search(r"://|^\s*-[^-]|^\s*--(?!hash=)| @ ", lock, flags=re.MULTILINE)
 
 
 # Raises, as if nothing but the library's own dependencies were installed.
