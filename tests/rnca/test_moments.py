@@ -1,6 +1,5 @@
 """Streaming moments against np.cov, and files of moments against damage."""
 
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
