@@ -30,6 +30,9 @@ html_theme_options = {
     "footer_end": [],
 }
 
+# Pages without pages below them.
+html_sidebars = {page: [] for page in ("guide", "own-data", "faq", "coming-from")}
+
 myst_heading_anchors = 3
 myst_enable_extensions = ["attrs_block", "colon_fence"]
 

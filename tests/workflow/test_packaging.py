@@ -1,11 +1,14 @@
 """What pyproject.toml declares: against the lock, conda, the citation, and what is imported."""
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import packages_distributions
+from importlib.metadata import distributions, packages_distributions
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -90,7 +93,7 @@ sys.meta_path.insert(0, Blocker())
 """
 
 
-def run_without_extras(code: str) -> subprocess.CompletedProcess[str]:
+def run_without_extras(code: str, **options: Any) -> subprocess.CompletedProcess[str]:
     extras = {canonicalize_name(r.name) for r in direct("workflow", "dev")}
     extras -= {canonicalize_name(r.name) for r in direct()}
     blocked = {
@@ -104,6 +107,7 @@ def run_without_extras(code: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
+        **options,
     )
 
 
@@ -126,9 +130,50 @@ def test_numerical_tests_that_are_run_under_every_kernel_are_there():
     assert [path for path in kernels.FILES if not path.exists()] == []
 
 
-def test_version_is_the_same_everywhere():
+def test_citation_has_the_version_of_the_library():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert rnca.__version__ == PROJECT["project"]["version"] == citation["version"]
+    assert rnca.__version__ == citation["version"]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A folder with the wheel installed, built from a copy of what the wheel is made from."""
+    source, folder = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("installed")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    shutil.copytree(ROOT / "src" / "rnca", source / "src" / "rnca")
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    options = ["--no-deps", "--no-build-isolation", "--no-index", "--target", folder, source]
+    subprocess.run([*install, *options], check=True)
+    return folder
+
+
+def test_wheel_holds_the_library_alone_with_its_metadata(installed):
+    assert {path.name for path in installed.iterdir()} == {
+        "rnca",
+        f"rnca-{rnca.__version__}.dist-info",
+    }
+    assert (installed / "rnca" / "py.typed").exists()
+    (found,) = distributions(path=[str(installed)])
+    assert found.version == rnca.__version__
+    assert found.metadata["License-Expression"] == "MIT"
+    assert found.metadata["Requires-Python"] == PROJECT["project"]["requires-python"]
+    assert found.metadata.get_all("Project-URL")
+    assert {line for line in found.requires or [] if "extra ==" not in line} == set(
+        PROJECT["project"]["dependencies"]
+    )
+
+
+def test_quick_start_runs_with_the_wheel_away_from_the_checkout(installed, tmp_path):
+    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    (start,) = re.findall(r"^```python\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
+    done = run_without_extras(
+        f"{start}\nimport rnca\nprint(rnca.__file__)",
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(installed)},
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[-1] == str(installed / "rnca" / "__init__.py")
 
 
 def conda_packages(path: str) -> list[str | dict[str, list[str]]]:
