@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from rnca._core.correlation import Correlations, paired
 from rnca._core.mapping import check_count
+from rnca._core.rows import Matrix
 from rnca._core.seeding import streams
 
-Matrix = npt.NDArray[np.float64]
 Order = npt.NDArray[np.int64]
 
 
