@@ -31,7 +31,7 @@ html_theme_options = {
     # Wide tables take the room of the list of sections.
     "secondary_sidebar_items": {
         "**": ["page-toc"],
-        **dict.fromkeys(("coming-from", "guarantees", "reproduce", "sizing"), []),
+        **{page: [] for page in ("coming-from", "guarantees", "reproduce", "sizing")},
     },
 }
 
