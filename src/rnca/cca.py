@@ -537,12 +537,9 @@ def _conditioning(
 
 
 def _noise_level(a: float, b: float) -> float:
-    """Largest canonical correlation of independent views (Wachter's edge).
+    """Largest correlation of independent views with a and b degrees of freedom per row.
 
-    Parameters
-    ----------
-    a, b : float
-        Degrees of freedom of each view, per row.
+    It is the edge of Wachter's distribution.
     """
     if a + b >= 1:
         return 1.0

@@ -7,18 +7,9 @@ import numpy as np
 
 
 def streams(random_state: Any, count: int) -> list[np.random.Generator]:
-    """Spawn independent generators, one per purpose.
+    """Spawn independent generators, one per purpose; the first do not depend on ``count``.
 
-    Parameters
-    ----------
-    random_state : int, numpy Generator, numpy RandomState or None
-        An int always gives the same streams; a generator is advanced; None draws fresh entropy.
-    count : int
-        How many streams. The first ones do not depend on ``count``.
-
-    Returns
-    -------
-    list of numpy.random.Generator
+    An int always gives the same streams; a generator is advanced; None draws fresh entropy.
     """
     sequence = np.random.SeedSequence(_entropy(random_state))
     return [np.random.default_rng(child) for child in sequence.spawn(count)]
