@@ -213,7 +213,10 @@ class PrivilegedFeatures(RowsMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         fresh.mean_ = moments.mean("x")
         means = factor.whiten_rows(cells.weighted_means(sums, fresh.mean_))
         bases = canonical_bases(means, list(problems.values()), self.n_components)
-        fresh._set_bases(bases, list(problems), factor)
+        fresh.columns_ = np.repeat(list(problems), [part.shape[1] for part in bases.directions])
+        fresh.correlations_ = np.concatenate(bases.correlations)
+        F = factor.unwhiten(bases.frame @ np.hstack(bases.directions))
+        fresh.F_ = F * column_signs(F)
         self.__dict__ = fresh.__dict__
         return self
 
@@ -287,13 +290,6 @@ class PrivilegedFeatures(RowsMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             moments.update(z)
             sums += cells.sums(z, slice(start, stop))
         return moments, sums
-
-    def _set_bases(self, bases: Bases, columns: list[int], factor: Factor) -> None:
-        found = [part.shape[1] for part in bases.directions]
-        self.columns_ = np.repeat(columns, found)
-        self.correlations_ = np.concatenate(bases.correlations)
-        F = factor.unwhiten(bases.frame @ np.hstack(bases.directions))
-        self.F_ = F * column_signs(F)
 
     @property
     def _n_features_out(self) -> int:

@@ -147,7 +147,8 @@ def _table(data: Any, name: str) -> Any:
     if issparse(data):
         data = data.tocsr()  # made dense chunk by chunk
     sliceable = hasattr(data, "shape") and hasattr(data, "__getitem__")
-    if not sliceable or isinstance(data, np.ndarray) or _is_frame(data):
+    is_frame = hasattr(data, "columns") and hasattr(data, "__array__")  # in memory
+    if not sliceable or isinstance(data, np.ndarray) or is_frame:
         data = _array(data, name)
     if len(data.shape) != 2:
         raise ValueError(
@@ -161,11 +162,6 @@ def _table(data: Any, name: str) -> Any:
                 f"{name}: 0 {what}(s) (shape={tuple(data.shape)}) while a minimum of 1 is required."
             )
     return data
-
-
-def _is_frame(data: Any) -> bool:
-    """Whether data are a data frame in memory, as those of pandas and polars."""
-    return hasattr(data, "columns") and hasattr(data, "__array__")
 
 
 def _array(data: Any, name: str) -> npt.NDArray[Any]:
