@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rnca._core.mapping import check_count
 from rnca._core.rows import PILOT_ROWS, ComputedRows, FloatArray, View, grid
 from rnca._core.seeding import seeds
-from rnca._core.state import unfitted_copy
+from rnca._core.state import RowsMixin, unfitted_copy
 from rnca.features import FeatureMap, LinearFeatures
 from rnca.pca import RPCA
 from rnca.regression import FeatureRidge
@@ -20,7 +20,9 @@ from rnca.regression import FeatureRidge
 _NEGLIGIBLE = 1e-14
 
 
-class RandomizedAutoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RandomizedAutoencoder(
+    RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """A nonlinear autoencoder without gradient descent.
 
     The latent factors of a row are its leading nonlinear principal components (`RPCA`), whitened.
@@ -197,9 +199,7 @@ instance, default="fourier"
         ndarray of shape (n, n_components)
             Latent factors; on the training rows they have mean 0, variance 1 and no correlation.
         """
-        check_is_fitted(self, "encoder_")
-        view = View(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        view = self._view_to_use(X, "encoder_")
         return self._encode(view.data, self.n_components_)
 
     def inverse_transform(self, X: Any) -> FloatArray:
@@ -219,9 +219,7 @@ instance, default="fourier"
 
     def error(self, X: Any) -> float:
         """Relative squared error ‖X − R‖²/‖X‖² of the reconstruction R of rows X."""
-        check_is_fitted(self, "decoder_")
-        view = View(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        view = self._view_to_use(X, "decoder_")
         missed = total = 0.0
         for start, stop in grid(0, len(view), self.chunk_size):
             rows = view.read(start, stop)
@@ -275,9 +273,3 @@ instance, default="fourier"
     @property
     def _n_features_out(self) -> int:
         return int(self.n_components_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rnca._core.correlation import Correlations, crossed
-from rnca._core.fitting import DRAWN, FeatureFit, Matrix, shortened
+from rnca._core.fitting import DRAWN, Matrix, TwoViewFit, shortened
 from rnca._core.mapping import centred_features, check_count, check_width, pair
 from rnca._core.moments import Moments
 from rnca._core.rows import (
@@ -19,13 +19,12 @@ from rnca._core.rows import (
     FloatArray,
     View,
     check_at_least_two_rows,
-    check_pair,
     grid,
     rechunk,
     view_of_columns,
 )
 from rnca._core.spectral import column_signs
-from rnca._core.state import unfitted_copy
+from rnca._core.state import RowsMixin, unfitted_copy
 from rnca._core.whitening import Factor, Whitened
 from rnca.features import FeatureMap
 from rnca.inference import PermutationResult, permutation_test
@@ -49,7 +48,12 @@ _NOISE_LIMIT = 0.43
 _ERROR_LIMIT = 1e-3
 
 
-class RCCA(TransformerMixin, FeatureFit, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class RCCA(
+    RowsMixin,
+    TransformerMixin,
+    TwoViewFit,
+    auto_wrap_output_keys=None,  # type: ignore[call-arg]
+):
     """Canonical correlation analysis of two views on random nonlinear features.
 
     Linear CCA of z_x(X) and z_y(Y): an approximation of kernel CCA whose cost is linear in the
@@ -120,6 +124,8 @@ instance, or a pair, default="fourier"
     True
     """
 
+    _components = "canonical variables"
+
     def __init__(
         self,
         n_components: int = 50,
@@ -142,21 +148,6 @@ instance, or a pair, default="fourier"
         self.chunk_size = chunk_size
         self.dtype = dtype
         self.verbose = verbose
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit to two views of the same samples.
-
-        Parameters
-        ----------
-        X : array-like, memory map or row-sliceable object of shape (n, p)
-        y : likewise, of shape (n, q) or (n,)
-            The second view.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit_rows(X, y)
 
     def fit_chunks(self, chunks: Iterable[tuple[Any, Any]]) -> Self:
         """Fit to a stream of (x, y) chunks of any lengths, read once.
@@ -201,24 +192,6 @@ instance, or a pair, default="fourier"
                 return getattr(self.solve(self.moments_), name)
             remedy = ": call fit_predictor(X, y) first" if name.startswith("predict") else ""
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{remedy}.")
-
-    def draw(self, X: Any, y: Any) -> Self:
-        """Draw both feature maps (widths, weights, landmarks) without a pass over the data.
-
-        First of the three steps of `fit`, for passes split over processes: every process draws
-        the same maps from the same data and an integer ``random_state``. A model that was fitted
-        is then no longer fitted.
-        """
-        return self._draw_again(X, y)
-
-    def accumulate(self, X: Any, y: Any, start: int = 0, stop: int | None = None) -> Moments:
-        """Accumulate the moments of the features of rows ``start:stop``.
-
-        Second step of `fit`. Ranges that `shard_bounds` gives, merged in order,
-        agree with one pass.
-        """
-        check_is_fitted(self, "map_x_")
-        return self._moments_of_rows(self._views(X, y), start, stop)
 
     def path(self, sizes: Sequence[Any], regs: Sequence[Any] | None = None) -> list["RCCA"]:
         """Models at smaller m, and other reg, from the pass already made.
@@ -277,8 +250,7 @@ instance, or a pair, default="fourier"
             raise ValueError("transform needs X, y or both; both are None.")
         parts = []
         if X is not None:
-            view = View(X, "X")
-            validate_data(self, X, reset=False, skip_check_array=True)
+            view = self._view_to_use(X, "correlations_")
             variables = self._projected(view, self.map_x_, self.mean_x_, self.F_)
             parts.append(self._in_container(variables, X, "x"))
         if y is not None:
@@ -463,25 +435,12 @@ instance, or a pair, default="fourier"
 
     def _lazy_variables(self, X: Any) -> ComputedRows:
         """Canonical variables of X as a table, computed when its rows are read."""
-        check_is_fitted(self, "correlations_")
-        validate_data(self, X, reset=False, skip_check_array=True)
-        view = View(X, "X")
+        view = self._view_to_use(X, "correlations_")
         check_width(view, self.map_x_)
         basis, mean = self.F_, self.mean_x_
         return ComputedRows(
             view, lambda rows: centred_features(self.map_x_, rows, mean) @ basis, basis.shape[1]
         )
-
-    def _views(self, X: Any, y: Any) -> list[View]:
-        views = [View(X, "X"), view_of_columns(y, "y")]
-        check_pair(*views)
-        return views
-
-    def _draw(self, X: Any, y: Any) -> list[View]:
-        views = self._views(X, y)
-        validate_data(self, X, skip_check_array=True)
-        self._draw_maps(*views)
-        return views
 
     def _draw_maps(self, *views: View) -> None:
         self._regs(self.reg)
@@ -489,24 +448,12 @@ instance, or a pair, default="fourier"
         self.map_x_, self.map_y_ = self._fitted_maps(*views)
         self._check_components(None)
 
-    def _check_components(self, n: int | None) -> None:
-        """Refuse more components than features or, if n is known, than rows allow."""
-        m_x, m_y = (fitted.n_features_out for fitted in self._maps)
-        limit = min(m_x, m_y) if n is None else min(m_x, m_y, n - 1)
-        if self.n_components > limit:
-            rows = "" if n is None else f" and n_samples = {n}"
-            raise ValueError(
-                f"n_components={self.n_components}: with {m_x} and {m_y} features{rows} there are "
-                f"at most {limit} canonical variables."
-            )
-
     def _set_solution(self, moments: Moments) -> None:
         self._whitened_ = Whitened(moments, *self._regs(self.reg))
         self._set_from(moments, self._whitened_)
 
     def _set_from(self, moments: Moments, whitened: Whitened) -> None:
         m_x, m_y = (fitted.n_features_out for fitted in self._maps)
-        check_count(self.n_components, "n_components")
         self._check_components(moments.n)
         correlations, F, G = self._canonical(whitened, m_x, m_y)
         signs = column_signs(F)
@@ -537,14 +484,14 @@ instance, or a pair, default="fourier"
                 f"{self.G_.shape[0]} features with reg={self.reg}: independent views would show "
                 f"training correlations of {noise:.2f}. Judge the fit by `score` on other rows; "
                 "raise reg, or use fewer features or more rows. See docs/own-data.md.",
-                stacklevel=4,
+                stacklevel=5,
             )
         if error > _ERROR_LIMIT:
             warnings.warn(
                 f"the covariances are ill-conditioned with reg={self.reg}: the correlations may "
                 f'be off by {error:.0e}. Raise reg, use fewer features, or dtype="float64". '
                 "See docs/own-data.md.",
-                stacklevel=4,
+                stacklevel=5,
             )
 
     _whitened_: Whitened | None = None
@@ -570,16 +517,11 @@ instance, or a pair, default="fourier"
         names = self.get_feature_names_out(view=view)
         return adapter.create_container(variables, original, columns=names)
 
-    @property
-    def _maps(self) -> list[FeatureMap]:
-        return [self.map_x_, self.map_y_]
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "correlations_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags

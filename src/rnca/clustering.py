@@ -14,7 +14,7 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.cluster import KMeans
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from rnca._core.fitting import FeatureFit, Matrix
 from rnca._core.mapping import centred_features, check_count
@@ -22,7 +22,7 @@ from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, View, check_at_least_two_rows, grid
 from rnca._core.seeding import seeds, streams
 from rnca._core.spectral import column_signs, leading_eigh
-from rnca._core.state import unfitted_copy
+from rnca._core.state import RowsMixin, unfitted_copy
 from rnca.features import FeatureMap, NystroemFeatures
 from rnca.features.width import local_gamma
 
@@ -77,17 +77,9 @@ class DegreeNormalised(FeatureMap):
         degrees = out @ self.mean_.astype(out.dtype, copy=False)
         out /= np.sqrt(np.maximum(degrees, self.floor), dtype=out.dtype)[:, None]
 
-    def prefix(self, m: int) -> "DegreeNormalised":
-        """Return the map of the first ``m`` features, normalised by what these alone estimate."""
-        return DegreeNormalised(self.inner.prefix(m), self.mean_[:m], self.squares_[:m], self.rows)
-
-    def fingerprint(self) -> str:
-        """Checksum of the fitted map."""
-        return f"{super().fingerprint()}-{self.inner.fingerprint()}"
-
 
 class RSpectralClustering(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, FeatureFit
+    RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, FeatureFit
 ):
     """Spectral clustering on random nonlinear features.
 
@@ -240,7 +232,7 @@ instance, default="nystroem"
         -------
         ndarray of shape (n, n_clusters)
         """
-        view = self._checked(X)
+        view = self._view_to_use(X, "cluster_centers_")
         return self._embedding(view).astype(view.read(0, 1).dtype, copy=False)
 
     def predict(self, X: Any) -> npt.NDArray[np.int32]:
@@ -254,15 +246,9 @@ instance, default="nystroem"
         -------
         ndarray of shape (n,)
         """
-        embedding = self._embedding(self._checked(X))
+        embedding = self._embedding(self._view_to_use(X, "cluster_centers_"))
         labels: npt.NDArray[np.int32] = self._kmeans_.predict(embedding)
         return labels
-
-    def _checked(self, X: Any) -> View:
-        check_is_fitted(self, "cluster_centers_")
-        view = View(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return view
 
     def _normalised(self, fitted: FeatureMap, view: View) -> DegreeNormalised:
         """Divide features by roots of degrees, for which the mean feature is needed."""
@@ -298,18 +284,8 @@ instance, default="nystroem"
         return (unfitted.set_params(whiten=True) if is_nystroem else unfitted).fit_view(view)
 
     @property
-    def _maps(self) -> list[FeatureMap]:
-        return [self.map_]
-
-    @property
     def _n_features_out(self) -> int:
         return int(self.basis_.shape[1])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def _on_sphere(rows: Matrix) -> Matrix:

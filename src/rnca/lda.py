@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from rnca._core.mapping import check_count
 from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, View
-from rnca._core.state import unfitted_copy
+from rnca._core.state import RowsMixin, unfitted_copy
 from rnca.cca import RCCA
 
 Matrix = npt.NDArray[np.float64]
@@ -40,7 +40,13 @@ _FRACTIONS = np.logspace(-12, 1, 53)
 _CAUTION = 1.4
 
 
-class RLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator):
+class RLDA(
+    RowsMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClassifierMixin,
+    BaseEstimator,
+):
     """Linear discriminant analysis on random nonlinear features.
 
     RCCA of z(X) with class indicators. Canonical variable k, divided by √(1 − ρ_k²), has unit
@@ -299,12 +305,6 @@ class RLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, B
     @property
     def _n_features_out(self) -> int:
         return min(self.n_components or len(self.scalings_), len(self.scalings_))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def _cross_validated_reg(moments: Moments) -> float:

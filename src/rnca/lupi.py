@@ -22,7 +22,7 @@ import scipy.sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, column_or_1d
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from rnca._core.fitting import FeatureFit
 from rnca._core.mapping import centred_features, check_count, pair
@@ -30,7 +30,7 @@ from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, View, check_at_least_two_rows, check_pair, grid
 from rnca._core.seeding import seeds
 from rnca._core.spectral import column_signs
-from rnca._core.state import unfitted_copy
+from rnca._core.state import RowsMixin, unfitted_copy
 from rnca._core.whitening import Factor
 from rnca.features import FeatureMap
 
@@ -147,7 +147,7 @@ def canonical_bases(means: Matrix, views: Sequence[Matrix], n_components: int) -
     return Bases(frame, directions, correlations)
 
 
-class PrivilegedFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureFit):
+class PrivilegedFeatures(RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureFit):
     """Canonical variables of X that correlate with privileged columns and the label.
 
     For each privileged column i an RCCA of X and [X⋆⁽ⁱ⁾, y]; its top canonical variables of
@@ -280,9 +280,7 @@ class PrivilegedFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Feat
         -------
         ndarray of shape (n, k)
         """
-        check_is_fitted(self, "F_")
-        view = View(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        view = self._view_to_use(X, "F_")
         return self._projected(view, self.map_, self.mean_, self.F_)
 
     def _map_of(self, view: int, seed: int) -> FeatureMap:

@@ -11,15 +11,10 @@ from sklearn.model_selection import GroupKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from rnca._core.correlation import Correlations
-from rnca._core.mapping import (
-    check_count,
-    feature_chunks,
-    head_means,
-    pair,
-    refuse_overflow,
-)
+from rnca._core.mapping import check_count, pair, refuse_overflow
 from rnca._core.moments import Moments
 from rnca._core.rows import View
+from rnca._core.state import RowsMixin
 from rnca._core.whitening import Whitened
 from rnca.cca import RCCA
 from rnca.features import LinearFeatures
@@ -31,7 +26,12 @@ Bases = list[tuple[Matrix, Matrix]]
 _FEWEST_ROWS = 3
 
 
-class RCCACV(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class RCCACV(
+    RowsMixin,
+    TransformerMixin,
+    BaseEstimator,
+    auto_wrap_output_keys=None,  # type: ignore[call-arg]
+):
     """RCCA with the number of features m and ``reg`` chosen by cross-validation.
 
     The products of the features are computed once: moments of each fold merge into the moments of
@@ -289,8 +289,6 @@ class RCCACV(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # ty
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
@@ -301,7 +299,7 @@ def _moments_of_folds(
 ) -> list[Moments]:
     """Accumulate the moments of the rows of each fold, in one pass over the rows in order."""
     moments = [full.empty_moments() for _ in range(fold_of_row.max() + 1)]
-    shifts = head_means(full._maps, views, 0, len(fold_of_row))
+    shifts = full._head_means(views, 0, len(fold_of_row))
     for each in moments:
         each.shift(*shifts)
     for fold, z in _chunks_by_fold(full, views, shifts, fold_of_row):
@@ -315,16 +313,7 @@ def _chunks_by_fold(
     full: RCCA, views: Sequence[View], shifts: Sequence[Matrix], fold_of_row: npt.NDArray[np.int64]
 ) -> Iterator[tuple[int, list[Matrix]]]:
     """Yield each fold of which a chunk has rows, and their features less a shift."""
-    chunks = feature_chunks(
-        full._maps,
-        views,
-        shifts,
-        0,
-        len(fold_of_row),
-        chunk_size=full._chunk_size(),
-        progress=full.verbose,
-    )
-    for rows, z in chunks:
+    for rows, z in full._feature_chunks(views, shifts, 0, len(fold_of_row)):
         folds = np.unique(fold_of_row[rows])
         for fold in folds:
             chosen = fold_of_row[rows] == fold

@@ -6,21 +6,21 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from rnca._core.fitting import FeatureFit, shortened
 from rnca._core.mapping import check_count
 from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, View, rechunk
 from rnca._core.spectral import column_signs, leading_eigh
-from rnca._core.state import unfitted_copy
+from rnca._core.state import RowsMixin, unfitted_copy
 from rnca.features import FeatureMap
 
 # Predicted relative error of the variances above which a fit warns.
 _ERROR_LIMIT = 1e-3
 
 
-class RPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureFit):
+class RPCA(RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureFit):
     """Principal component analysis of random nonlinear features.
 
     Linear PCA of z(X): an approximation of kernel PCA whose cost is linear in the number of rows
@@ -71,6 +71,8 @@ instance, default="fourier"
     (200, 2)
     """
 
+    _components = "principal components"
+
     def __init__(
         self,
         n_components: int = 2,
@@ -120,7 +122,7 @@ instance, default="fourier"
     def accumulate(self, X: Any, start: int = 0, stop: int | None = None) -> Moments:
         """Accumulate the moments of the features of rows ``start:stop``: second step of `fit`."""
         check_is_fitted(self, "map_")
-        return self._moments_of_rows([View(X)], start, stop)
+        return self._moments_of_rows(self._views(X), start, stop)
 
     def path(self, sizes: Sequence[int]) -> list["RPCA"]:
         """Models at smaller m from the pass already made.
@@ -161,36 +163,16 @@ instance, default="fourier"
         -------
         ndarray of shape (n, n_components)
         """
-        check_is_fitted(self, "components_")
-        view = View(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        view = self._view_to_use(X, "components_")
         return self._projected(view, self.map_, self.mean_, self.components_.T)
-
-    def _draw(self, X: Any) -> list[View]:
-        view = View(X)
-        validate_data(self, X, skip_check_array=True)
-        self._draw_maps(view)
-        return [view]
 
     def _draw_maps(self, *views: View) -> None:
         check_count(self.n_components, "n_components")
         (self.map_,) = self._fitted_maps(*views)
         self._check_components(None)
 
-    def _check_components(self, n: int | None) -> None:
-        """Refuse more components than features or, if n is known, than rows allow."""
-        m = self.map_.n_features_out
-        limit = m if n is None else min(m, n - 1)
-        if self.n_components > limit:
-            rows = "" if n is None else f" and n_samples = {n}"
-            raise ValueError(
-                f"n_components={self.n_components}: with {m} features{rows} there are at most "
-                f"{limit} principal components."
-            )
-
     def _set_solution(self, moments: Moments) -> None:
         m, n, k = self.map_.n_features_out, moments.n, self.n_components
-        check_count(k, "n_components")
         self._check_components(n)
         covariance = moments.covariance("xx", m)
         values, vectors = leading_eigh(covariance, k)
@@ -211,7 +193,7 @@ instance, default="fourier"
             warnings.warn(
                 f"the features hardly vary: their largest variance, {variance:.1g}, may be off by "
                 'more than a thousandth of it. Use dtype="float64" or a larger gamma.',
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _unfitted_map(self, kind: Any, count: Any, gamma: Any, seed: int) -> FeatureMap:
@@ -219,17 +201,8 @@ instance, default="fourier"
         return unfitted.set_params(whiten=True) if kind == "nystroem" else unfitted
 
     @property
-    def _maps(self) -> list[FeatureMap]:
-        return [self.map_]
-
-    @property
     def _n_features_out(self) -> int:
         return len(self.components_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "components_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

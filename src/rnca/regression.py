@@ -1,23 +1,22 @@
 """Ridge regression on random nonlinear features: many nonlinear regressors at once."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from rnca._core.fitting import DRAWN, FeatureFit
-from rnca._core.mapping import check_reg, single
+from rnca._core.fitting import DRAWN, TwoViewFit
+from rnca._core.mapping import check_reg
 from rnca._core.moments import Moments
-from rnca._core.rows import FloatArray, View, check_pair, view_of_columns
-from rnca._core.seeding import seeds
-from rnca._core.state import unfitted_copy
+from rnca._core.rows import FloatArray, View
+from rnca._core.state import RowsMixin, unfitted_copy
 from rnca._core.whitening import Factor
 from rnca.features import FeatureMap, JointFeatures, LinearFeatures
 
 
-class FeatureRidge(RegressorMixin, FeatureFit):
+class FeatureRidge(RowsMixin, RegressorMixin, TwoViewFit):
     """Linear ridge regression, with an intercept, of several targets on features z(X).
 
     One pass and one Cholesky factor serve all targets. Memory, 8·(m² + m·q) bytes and a few
@@ -81,28 +80,6 @@ class FeatureRidge(RegressorMixin, FeatureFit):
         self.dtype = dtype
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit to data.
-
-        Parameters
-        ----------
-        X : array-like, memory map or row-sliceable object of shape (n, p)
-        y : likewise, of shape (n, q) or (n,)
-        """
-        return self._fit_rows(X, y)
-
-    def draw(self, X: Any, y: Any) -> Self:
-        """Draw the feature map without a pass over the data: first step of `fit`.
-
-        A sample of the rows suffices, if reading them all is expensive.
-        """
-        return self._draw_again(X, y)
-
-    def accumulate(self, X: Any, y: Any, start: int = 0, stop: int | None = None) -> Moments:
-        """Accumulate the moments of rows ``start:stop``: second step of `fit`."""
-        check_is_fitted(self, "map_")
-        return self._moments_of_rows(self._views(X, y), start, stop)
-
     def empty_moments(self) -> Moments:
         """Return moments of no rows yet, for the drawn map: what shards are merged into."""
         sizes = [fitted.n_features_out for fitted in self._maps]
@@ -128,33 +105,25 @@ class FeatureRidge(RegressorMixin, FeatureFit):
         -------
         ndarray of shape (n, q), or (n,) if the targets in `fit` were
         """
-        check_is_fitted(self, "coef_")
-        view = View(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        view = self._view_to_use(X, "coef_")
         predicted = self._projected(view, self.map_, self.mean_, self.coef_)
         predicted += self.intercept_.astype(predicted.dtype)
         return predicted[:, 0] if self._one_column_ else predicted
 
-    def _views(self, X: Any, y: Any) -> list[View]:
-        views = [View(X, "X"), view_of_columns(y, "y")]
-        check_pair(*views)
-        return views
-
     def _draw(self, X: Any, y: Any) -> list[View]:
-        check_reg(self.reg)
-        x, targets = views = self._views(X, y)
-        validate_data(self, X, skip_check_array=True)
-        (seed,) = seeds(self.random_state, 1)
-        kind, count, gamma = (
-            single(getattr(self, name), name) for name in ("feature_map", "n_features", "gamma")
-        )
-        chosen = self._unfitted_map(kind, count, gamma, seed)
-        if self.linear_part:
-            chosen = JointFeatures([LinearFeatures(), chosen], dtype=self._feature_dtype())
-        self.map_ = chosen.fit_view(x)
-        self.map_y_ = LinearFeatures(dtype=self._feature_dtype()).fit_view(targets)
         self._one_column_ = len((y if hasattr(y, "shape") else np.asarray(y)).shape) == 1
-        return views
+        return super()._draw(X, y)
+
+    def _draw_maps(self, *views: View) -> None:
+        check_reg(self.reg)
+        (self.map_,) = self._fitted_maps(views[0])
+        self.map_y_ = LinearFeatures(dtype=self._feature_dtype()).fit_view(views[1])
+
+    def _unfitted_map(self, kind: Any, count: Any, gamma: Any, seed: int) -> FeatureMap:
+        chosen = super()._unfitted_map(kind, count, gamma, seed)
+        if not self.linear_part:
+            return chosen
+        return JointFeatures([LinearFeatures(), chosen], dtype=self._feature_dtype())
 
     def _set_solution(self, moments: Moments) -> None:
         factor = Factor(moments, "x", check_reg(self.reg))
@@ -166,7 +135,3 @@ class FeatureRidge(RegressorMixin, FeatureFit):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-    @property
-    def _maps(self) -> list[FeatureMap]:
-        return [self.map_, self.map_y_]

@@ -8,26 +8,37 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
+from tqdm import tqdm
 
 from rnca._core.mapping import (
-    add_rows,
     centred_features,
     check_count,
     check_reg,
     check_width,
+    feature_buffers,
     pair,
+    refuse_overflow,
     single,
     unfitted_map,
 )
 from rnca._core.moments import Moments
-from rnca._core.rows import FloatArray, View, check_at_least_two_rows, grid
+from rnca._core.rows import (
+    FloatArray,
+    View,
+    check_at_least_two_rows,
+    check_pair,
+    grid,
+    view_of_columns,
+)
 from rnca._core.seeding import seeds
 from rnca._core.state import unfitted_copy
 from rnca.features import FeatureMap
 
 Matrix = npt.NDArray[np.float64]
 
+# Rows whose mean the sums are taken about.
+_HEAD = 256
 # What `draw` leaves; everything else that is fitted belongs to a solution.
 DRAWN = ("map_", "map_x_", "map_y_", "n_features_in_", "feature_names_in_", "_one_column_")
 
@@ -40,6 +51,7 @@ class FeatureFit(BaseEstimator):
     moments, which `path` reads, are dropped before a new pass takes memory for its own.
     """
 
+    n_components: int
     feature_map: Any
     n_features: Any
     gamma: Any
@@ -48,16 +60,12 @@ class FeatureFit(BaseEstimator):
     dtype: Any
     verbose: bool = False
 
-    def _draw(self, *data: Any) -> list[View]:
-        """Check the data of each view, and draw the maps."""
-        raise NotImplementedError
+    # What its components are called; empty for an estimator without n_components.
+    _components = ""
 
     def _draw_maps(self, *views: View) -> None:
-        """Draw the maps of views."""
+        """Check the parameters, and draw the maps of views."""
         raise NotImplementedError
-
-    def _check_components(self, n: int | None) -> None:
-        """Refuse more components than features or, if n is known, than rows allow."""
 
     def _warn(self) -> None:
         """Warn of a fit whose results may mislead."""
@@ -69,7 +77,33 @@ class FeatureFit(BaseEstimator):
     @property
     def _maps(self) -> list[FeatureMap]:
         """The fitted maps, one per view."""
-        raise NotImplementedError
+        return [vars(self)[name] for name in ("map_", "map_x_", "map_y_") if name in vars(self)]
+
+    def _views(self, X: Any, *second: Any) -> list[View]:
+        views = [View(X, "X"), *(view_of_columns(y, "y") for y in second)]
+        check_pair(views[0], views[-1])
+        return views
+
+    def _draw(self, *data: Any) -> list[View]:
+        """Check the data of each view, and draw the maps."""
+        views = self._views(*data)
+        validate_data(self, data[0], skip_check_array=True)
+        self._draw_maps(*views)
+        return views
+
+    def _check_components(self, n: int | None) -> None:
+        """Refuse more components than features or, if n is known, than rows allow."""
+        if not self._components:
+            return
+        check_count(self.n_components, "n_components")
+        sizes = [fitted.n_features_out for fitted in self._maps]
+        limit = min(sizes) if n is None else min(*sizes, n - 1)
+        if self.n_components > limit:
+            rows = "" if n is None else f" and n_samples = {n}"
+            raise ValueError(
+                f"n_components={self.n_components}: with {' and '.join(map(str, sizes))} "
+                f"features{rows} there are at most {limit} {self._components}."
+            )
 
     def empty_moments(self) -> Moments:
         """Return moments of no rows yet, for the drawn maps: what shards are merged into."""
@@ -130,10 +164,7 @@ class FeatureFit(BaseEstimator):
         views = fresh._draw(*data)
         fresh._check_components(len(views[0]))
         self._forget_moments()
-        fresh._solve(fresh._moments_of_rows(views, 0, None))
-        self.__dict__ = fresh.__dict__
-        self._warn()
-        return self
+        return self._become(fresh, fresh._moments_of_rows(views, 0, None))
 
     def _fit_stream(self, stream: Iterator[list[View]]) -> Self:
         """Draw the maps from the first chunk of a stream, make the pass over it and solve."""
@@ -144,6 +175,10 @@ class FeatureFit(BaseEstimator):
         moments = fresh.empty_moments()
         for views in chain([head], stream):
             fresh._add_rows(moments, views, 0, len(views[0]))
+        return self._become(fresh, moments)
+
+    def _become(self, fresh: Self, moments: Moments) -> Self:
+        """Solve in the copy, and take its state."""
         fresh._solve(moments)
         self.__dict__ = fresh.__dict__
         self._warn()
@@ -164,11 +199,7 @@ class FeatureFit(BaseEstimator):
             Of the maps of this estimator. Kept as ``moments_``.
         """
         check_is_fitted(self, ["map_", "map_x_"], all_or_any=any)
-        fresh = unfitted_copy(self, keep=DRAWN)
-        fresh._solve(moments)
-        self.__dict__ = fresh.__dict__
-        self._warn()
-        return self
+        return self._become(unfitted_copy(self, keep=DRAWN), moments)
 
     def _forget_moments(self) -> None:
         """Drop the moments of an earlier pass before memory for new ones is taken."""
@@ -190,15 +221,41 @@ class FeatureFit(BaseEstimator):
         """Add the features of rows ``start:stop`` of the views to ``moments``, chunk by chunk."""
         for view, fitted in zip(views, self._maps, strict=True):
             check_width(view, fitted)
-        add_rows(
-            moments,
-            self._maps,
-            views,
-            start,
-            stop,
-            chunk_size=self._chunk_size(),
-            progress=self.verbose,
-        )
+        if moments.n == 0:
+            moments.shift(*self._head_means(views, start, stop))
+        for _, z in self._feature_chunks(views, moments.shifts, start, stop):
+            moments.add_centred(*z)  # zᵀz for the covariances of Sections 3 and 4
+        refuse_overflow(moments)
+
+    def _head_means(self, views: Sequence[View], start: int, stop: int) -> list[Matrix]:
+        """Mean features of the first rows, per view: what sums are taken about."""
+        heads = [view.read(start, min(start + _HEAD, stop)) for view in views]
+        return [
+            centred_features(fitted, head, 0.0).mean(axis=0)
+            for fitted, head in zip(self._maps, heads, strict=True)
+        ]
+
+    def _feature_chunks(
+        self, views: Sequence[View], shifts: Sequence[Matrix], start: int, stop: int
+    ) -> Iterator[tuple[slice, list[Matrix]]]:
+        """Yield the rows of each chunk and the features of each view less its shift.
+
+        The features are in memory that the next chunk overwrites.
+        """
+        size, maps = self._chunk_size(), self._maps
+        # Kept over the pass: new pages for each chunk would cost a tenth of it.
+        buffers = [feature_buffers(fitted, min(size, stop - start)) for fitted in maps]
+        chunks = list(grid(start, stop, size))
+        for low, high in tqdm(chunks, "rows", unit="chunk", disable=not self.verbose):
+            yield (
+                slice(low, high),
+                [
+                    centred_features(fitted, view.read(low, high), shift, buffer)
+                    for view, fitted, shift, buffer in zip(
+                        views, maps, shifts, buffers, strict=True
+                    )
+                ],
+            )
 
     def _solve(self, moments: Moments) -> None:
         if moments.features != self._fingerprint():
@@ -241,11 +298,6 @@ class FeatureFit(BaseEstimator):
             filled += len(projected)
         return out
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     def __getstate__(self) -> Any:
         # Moments serve `path` and can take gigabytes: a pickled model is one to deploy.
         state: Any = super().__getstate__()
@@ -260,6 +312,44 @@ class FeatureFit(BaseEstimator):
         copied = object.__new__(type(self))
         copied.__dict__.update(deepcopy(vars(self), memo))
         return copied
+
+
+class TwoViewFit(FeatureFit):
+    """Base of the fits to rows of X and y."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit to two views of the same samples.
+
+        Parameters
+        ----------
+        X : array-like, memory map or row-sliceable object of shape (n, p)
+        y : likewise, of shape (n, q) or (n,)
+            The second view, or the targets.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_rows(X, y)
+
+    def draw(self, X: Any, y: Any) -> Self:
+        """Draw the feature maps (widths, weights, landmarks) without a pass over the data.
+
+        First of the three steps of `fit`, for passes split over processes: every process draws
+        the same maps from the same data and an integer ``random_state``. A sample of the rows
+        suffices, if reading them all is expensive. A model that was fitted is then no longer
+        fitted.
+        """
+        return self._draw_again(X, y)
+
+    def accumulate(self, X: Any, y: Any, start: int = 0, stop: int | None = None) -> Moments:
+        """Accumulate the moments of the features of rows ``start:stop``.
+
+        Second step of `fit`. Ranges that `shard_bounds` gives, merged in order,
+        agree with one pass.
+        """
+        check_is_fitted(self, ["map_", "map_x_"], all_or_any=any)
+        return self._moments_of_rows(self._views(X, y), start, stop)
 
 
 def shortened(kind: Any, prefix: FeatureMap) -> Any:

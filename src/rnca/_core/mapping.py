@@ -1,23 +1,18 @@
 """From an estimator's parameters to feature maps, and rows through fitted ones."""
 
-from collections.abc import Iterator, Sequence
 from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
-from tqdm import tqdm
 
 from rnca._core.moments import Moments
-from rnca._core.rows import FloatArray, View, check_same_columns, grid
+from rnca._core.rows import FloatArray, View, check_same_columns
 from rnca._core.workers import over_row_blocks
 from rnca.features import FEATURE_MAPS, FeatureMap, LinearFeatures
 
 Float64 = npt.NDArray[np.float64]
-
-# Rows whose mean the sums are taken about.
-_HEAD = 256
 
 
 def pair(value: Any, name: str) -> tuple[Any, Any]:
@@ -98,74 +93,6 @@ def feature_buffers(fitted: FeatureMap, rows: int) -> tuple[FloatArray, Float64]
     """Memory for the features of so many rows, as they are and in float64."""
     shape = (rows, fitted.n_features_out)
     return np.empty(shape, fitted.feature_dtype), np.empty(shape)
-
-
-def add_rows(
-    moments: Moments,
-    maps: Sequence[FeatureMap],
-    views: Sequence[View],
-    start: int,
-    stop: int,
-    *,
-    chunk_size: int,
-    progress: bool = False,
-) -> None:
-    """Add the features of rows ``start:stop`` to moments: the one pass over the data.
-
-    Parameters
-    ----------
-    moments : Moments
-    maps : one fitted map per view
-    views : one or two views
-    start, stop : int
-    chunk_size : int
-        Rows held at a time.
-    progress : bool
-        Show a bar.
-    """
-    if moments.n == 0:
-        moments.shift(*head_means(maps, views, start, stop))
-    pieces = feature_chunks(
-        maps, views, moments.shifts, start, stop, chunk_size=chunk_size, progress=progress
-    )
-    for _, z in pieces:
-        moments.add_centred(*z)  # zᵀz for the covariances of Sections 3 and 4
-    refuse_overflow(moments)
-
-
-def head_means(
-    maps: Sequence[FeatureMap], views: Sequence[View], start: int, stop: int
-) -> list[Float64]:
-    """Mean features of the first rows, per view: what sums are taken about."""
-    heads = [view.read(start, min(start + _HEAD, stop)) for view in views]
-    return [centred_features(*each, 0.0).mean(axis=0) for each in zip(maps, heads, strict=True)]
-
-
-def feature_chunks(
-    maps: Sequence[FeatureMap],
-    views: Sequence[View],
-    shifts: Sequence[Float64],
-    start: int,
-    stop: int,
-    *,
-    chunk_size: int,
-    progress: bool = False,
-) -> Iterator[tuple[slice, list[Float64]]]:
-    """Yield the rows of each chunk and the features of each view less its shift.
-
-    The features are in memory that the next chunk overwrites.
-    """
-    # Kept over the pass: new pages for each chunk would cost a tenth of it.
-    buffers = [feature_buffers(fitted, min(chunk_size, stop - start)) for fitted in maps]
-    chunks = list(grid(start, stop, chunk_size))
-    for low, high in tqdm(chunks, "rows", unit="chunk", disable=not progress):
-        yield (
-            slice(low, high),
-            [
-                centred_features(fitted, view.read(low, high), shift, buffer)
-                for view, fitted, shift, buffer in zip(views, maps, shifts, buffers, strict=True)
-            ],
-        )
 
 
 def refuse_overflow(moments: Moments) -> None:

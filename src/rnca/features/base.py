@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from rnca._core.rows import FloatArray, View, grid
-from rnca._core.state import unfitted_copy
+from rnca._core.state import RowsMixin, unfitted_copy
 
 _TRANSFORM_CHUNK = 2048
 # Largest rounding error allowed for distances, in widths of the kernel.
@@ -19,7 +19,7 @@ _LOST = 1e-5
 _DRAWN_FROM = ("n_features", "gamma", "random_state", "dtype")
 
 
-class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FeatureMap(RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of all feature maps: a transformer that RPCA and RCCA can also feed chunk by chunk.
 
     A subclass draws its parameters in `_draw` and evaluates them in `_map`; `_fitted_arrays`
@@ -76,9 +76,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         ndarray of shape (n, m)
             float32 for float32 input, else float64, unless the map has a ``dtype``.
         """
-        check_is_fitted(self)
-        view = View(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        view = self._view_to_use(X)
         out = None
         for start, stop in grid(0, len(view), _TRANSFORM_CHUNK):
             rows = view.read(start, stop)
@@ -205,9 +203,3 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if dtype not in (np.float32, np.float64):
             raise ValueError(f"dtype={dtype.name}: features are float32 or float64.")
         return dtype
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

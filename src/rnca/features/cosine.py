@@ -1,6 +1,5 @@
 """Cosines of random projections, which differ in how the projections are drawn."""
 
-from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -22,76 +21,7 @@ Matrix = npt.NDArray[np.float64]
 _SOBOL_BITS = 30
 
 
-class CosineFeatures(FeatureMap, ABC):
-    """Base of the maps z(x) = cos(Wx + b) of the Gaussian kernel exp(-gamma ‖x − y‖²).
-
-    A subclass draws W and b in `_draw_projections`.
-    """
-
-    def __init__(
-        self,
-        n_features: int = 1000,
-        *,
-        gamma: float | str = "median",
-        random_state: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        self.n_features = n_features
-        self.gamma = gamma
-        self.random_state = random_state
-        self.dtype = dtype
-
-    def _draw(self, view: View) -> None:
-        m = self._check_n_features()
-        of_gamma, of_weights, of_phases = streams(self.random_state, 3)
-        self.gamma_ = resolve_gamma(self.gamma, view, of_gamma)
-        self._draw_projections(m, view.shape[1], of_weights, of_phases)
-
-    @abstractmethod
-    def _draw_projections(
-        self, m: int, d: int, of_weights: np.random.Generator, of_phases: np.random.Generator
-    ) -> None:
-        """Set the fitted attributes besides ``gamma_``."""
-
-
-class _MatrixFeatures(CosineFeatures):
-    """Base of the maps that keep W as a matrix."""
-
-    _fitted_arrays: tuple[str, ...] = ("weights_", "phases_")
-
-    def _draw_projections(
-        self, m: int, d: int, of_weights: np.random.Generator, of_phases: np.random.Generator
-    ) -> None:
-        dtype = self._stored_dtype()
-        weights, phases = self._sample(m, d, of_weights, of_phases)
-        weights *= np.sqrt(2.0 * self.gamma_)
-        self.weights_ = weights.astype(dtype, copy=False)
-        self.phases_ = phases.astype(dtype, copy=False)
-
-    @abstractmethod
-    def _sample(
-        self, m: int, d: int, of_weights: np.random.Generator, of_phases: np.random.Generator
-    ) -> tuple[Matrix, Matrix]:
-        """Draw m rows of weights, each from N(0, I), and phases, each from U(0, 2π)."""
-
-    def _map(self, x: FloatArray, out: FloatArray) -> None:
-        product_into(x, self.weights_.astype(out.dtype, copy=False), out)
-        phases = self.phases_.astype(out.dtype, copy=False)
-
-        def cosines(block: slice) -> None:
-            z = out[block]
-            z += phases
-            np.cos(z, out=z)
-
-        over_row_blocks(cosines, len(out))
-
-
-def uniform_phases(m: int, rng: np.random.Generator) -> Matrix:
-    """Draw b ~ U(0, 2π)."""
-    return rng.uniform(0.0, 2.0 * np.pi, m)
-
-
-class FourierFeatures(_MatrixFeatures):
+class FourierFeatures(FeatureMap):
     """Random Fourier features z(x) = cos(Wx + b) of the Gaussian kernel exp(-gamma ‖x − y‖²).
 
     W has rows drawn from N(0, 2·gamma·I) and b from U(0, 2π) (Eq. 4 of the paper). The features
@@ -124,14 +54,52 @@ class FourierFeatures(_MatrixFeatures):
     (5, 4)
     """
 
-    def _sample(
-        self, m: int, d: int, of_weights: np.random.Generator, of_phases: np.random.Generator
-    ) -> tuple[Matrix, Matrix]:
+    _fitted_arrays: tuple[str, ...] = ("weights_", "phases_")
+
+    def __init__(
+        self,
+        n_features: int = 1000,
+        *,
+        gamma: float | str = "median",
+        random_state: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        self.n_features = n_features
+        self.gamma = gamma
+        self.random_state = random_state
+        self.dtype = dtype
+
+    def _draw(self, view: View) -> None:
+        m, dtype = self._check_n_features(), self._stored_dtype()
+        of_gamma, of_weights, of_phases = streams(self.random_state, 3)
+        self.gamma_ = resolve_gamma(self.gamma, view, of_gamma)
+        phases = of_phases.uniform(0.0, 2.0 * np.pi, m)
+        self.phases_ = phases.astype(dtype, copy=False)
+        self._draw_weights(m, view.shape[1], of_weights)
+
+    def _draw_weights(self, m: int, d: int, rng: np.random.Generator) -> None:
+        weights = self._standard_weights(m, d, rng)
+        weights *= np.sqrt(2.0 * self.gamma_)
+        self.weights_ = weights.astype(self._stored_dtype(), copy=False)
+
+    def _standard_weights(self, m: int, d: int, rng: np.random.Generator) -> Matrix:
+        """Draw m rows, each from N(0, I)."""
         # Drawn row by row: numpy fills C order, so m rows are the first m of any longer draw.
-        return of_weights.standard_normal((m, d)), uniform_phases(m, of_phases)
+        return rng.standard_normal((m, d))
+
+    def _map(self, x: FloatArray, out: FloatArray) -> None:
+        product_into(x, self.weights_.astype(out.dtype, copy=False), out)
+        phases = self.phases_.astype(out.dtype, copy=False)
+
+        def cosines(block: slice) -> None:
+            z = out[block]
+            z += phases
+            np.cos(z, out=z)
+
+        over_row_blocks(cosines, len(out))
 
 
-class OrthogonalFeatures(_MatrixFeatures):
+class OrthogonalFeatures(FourierFeatures):
     """Fourier features whose projections are orthogonal to each other in blocks of d.
 
     Each row of W still follows N(0, 2·gamma·I), so that 2/m times the dot product of features
@@ -154,16 +122,14 @@ class OrthogonalFeatures(_MatrixFeatures):
     # A factorisation's last digits depend on the machine, what it was made from does not.
     _identifying_arrays = ("phases_",)
 
-    def _sample(
-        self, m: int, d: int, of_weights: np.random.Generator, of_phases: np.random.Generator
-    ) -> tuple[Matrix, Matrix]:
-        of_directions, of_lengths = of_weights.spawn(2)
+    def _standard_weights(self, m: int, d: int, rng: np.random.Generator) -> Matrix:
+        of_directions, of_lengths = rng.spawn(2)
         weights = np.empty((m, d))
         for start in range(0, m, d):
             block = weights[start : start + d]
             block[:] = _orthonormal_rows(of_directions.standard_normal(block.shape))
         weights *= np.sqrt(of_lengths.chisquare(d, m))[:, None]
-        return weights, uniform_phases(m, of_phases)
+        return weights
 
 
 def _orthonormal_rows(gaussian: Matrix) -> Matrix:
@@ -174,7 +140,7 @@ def _orthonormal_rows(gaussian: Matrix) -> Matrix:
     return rows
 
 
-class QuasiMonteCarloFeatures(_MatrixFeatures):
+class QuasiMonteCarloFeatures(FourierFeatures):
     """Fourier features whose projections and phases fill their space evenly.
 
     Points of a scrambled Sobol' sequence in d + 1 dimensions take the place of independent draws
@@ -194,17 +160,17 @@ class QuasiMonteCarloFeatures(_MatrixFeatures):
     (5, 4)
     """
 
-    def _sample(
-        self, m: int, d: int, of_weights: np.random.Generator, of_phases: np.random.Generator
-    ) -> tuple[Matrix, Matrix]:
+    def _standard_weights(self, m: int, d: int, rng: np.random.Generator) -> Matrix:
         limit = int(qmc.Sobol.MAXDIM) - 1
         if d > limit:
             raise ValueError(
                 f"quasi-Monte-Carlo features of data with {d} columns: Sobol' sequences are known "
                 f"for up to {limit} of them. Use Fourier, orthogonal or Fastfood features."
             )
-        sequence = qmc.Sobol(d + 1, bits=_SOBOL_BITS, rng=of_weights)
+        sequence = qmc.Sobol(d + 1, bits=_SOBOL_BITS, rng=rng)
         # A sequence is balanced at powers of 2; cut after that, it is still a prefix. Points move
         # to the middle of their cells, since 0 has no normal quantile.
         points: Matrix = sequence.random(1 << (m - 1).bit_length())[:m] + 0.5 ** (_SOBOL_BITS + 1)
-        return ndtri(points[:, 1:]), 2.0 * np.pi * points[:, 0]
+        self.phases_ = (2.0 * np.pi * points[:, 0]).astype(self._stored_dtype(), copy=False)
+        weights: Matrix = ndtri(points[:, 1:])
+        return weights

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rnca._core.rows import FloatArray
-from rnca.features.cosine import CosineFeatures, uniform_phases
+from rnca.features.cosine import FourierFeatures
 from rnca.features.hadamard import hadamard_transform
 
 Indices = npt.NDArray[np.integer[Any]]
@@ -16,7 +16,7 @@ _STRIP = 1 << 17
 _BLOCK_ARRAYS = ("signs_", "permutations_", "gaussians_")
 
 
-class FastfoodFeatures(CosineFeatures):
+class FastfoodFeatures(FourierFeatures):
     """Fourier features cos(Wx + b) with a W that is never stored (Le et al., Fastfood, 2013).
 
     W is a stack of blocks √(2·gamma)·S·H·G·Π·H·B of order D, the power of 2 at or above d: signs
@@ -25,16 +25,8 @@ class FastfoodFeatures(CosineFeatures):
     instead of m·d of both. Each row of W still follows N(0, 2·gamma·I), so that 2/m times the dot
     product of features estimates the kernel without bias; rows of a block are not independent.
 
-    Parameters
-    ----------
-    n_features : int, default=1000
-        Number of random features m. They come in blocks of D; of the last block only what is
-        needed is computed.
-    gamma : float or "median", default="median"
-        Kernel width.
-    random_state : int, numpy Generator, numpy RandomState or None
-    dtype : {None, "float32", "float64"}
-        Type of the features; None keeps the input's.
+    Parameters are those of `FourierFeatures`. Features come in blocks of D; of the last block only
+    what is needed is computed.
 
     Attributes
     ----------
@@ -43,9 +35,8 @@ class FastfoodFeatures(CosineFeatures):
         B, Π and G of each block.
     scales_ : ndarray of shape (m,)
         S, over the norm of what it multiplies.
-    phases_ : ndarray of shape (m,)
-    offset_ : ndarray of shape (d,)
-        Pilot mean, subtracted from every row first.
+    phases_, offset_
+        As in `FourierFeatures`.
 
     Examples
     --------
@@ -59,13 +50,11 @@ class FastfoodFeatures(CosineFeatures):
     _fitted_arrays = ("scales_", "phases_")
     _identifying_arrays = ("phases_", *_BLOCK_ARRAYS)
 
-    def _draw_projections(
-        self, m: int, d: int, of_weights: np.random.Generator, of_phases: np.random.Generator
-    ) -> None:
+    def _draw_weights(self, m: int, d: int, rng: np.random.Generator) -> None:
         dtype = self._stored_dtype()
         order = 1 << (d - 1).bit_length()
         blocks = -(-m // order)
-        of_signs, of_permutations, of_gaussians, of_lengths = of_weights.spawn(4)
+        of_signs, of_permutations, of_gaussians, of_lengths = rng.spawn(4)
         self.signs_ = of_signs.choice(np.array([-1, 1], np.int8), (blocks, order))
         self.permutations_ = np.array([of_permutations.permutation(order) for _ in range(blocks)])
         gaussians = of_gaussians.standard_normal((blocks, order))
@@ -74,7 +63,6 @@ class FastfoodFeatures(CosineFeatures):
         norms = np.sqrt(order) * np.linalg.norm(gaussians, axis=1)
         lengths = np.sqrt(of_lengths.chisquare(order, m))
         self.scales_ = (lengths / np.repeat(norms, order)[:m]).astype(dtype, copy=False)
-        self.phases_ = uniform_phases(m, of_phases).astype(dtype, copy=False)
 
     def prefix(self, m: int) -> Self:
         """Return the fitted map of the first ``m`` features; shares memory with this one."""
