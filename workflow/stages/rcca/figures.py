@@ -7,14 +7,14 @@ import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
 
-from workflow.lib.figures import LOOK, STYLE, error_bars, legend, panels, wrapped
+from workflow.lib.figures import GREY, LOOK, STYLE, error_bars, legend, panels, wrapped
 from workflow.lib.published import METHODS, comparable
 from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES
 from workflow.stages.rcca.series import PROTOCOL_NAMES
 
 _DEEP = ("dcca", "dcca2013")
 _PAPER_LINES = {
-    "linear_cca": ("linear CCA (paper)", "#555555"),
+    "linear_cca": ("linear CCA (paper)", GREY),
     "dcca": ("deep CCA (paper)", LOOK["dcca"]["color"]),
 }
 
@@ -71,7 +71,7 @@ def _with_strips(
 
 def _strip(axes: Any, rows: pd.DataFrame) -> None:
     """Draw what ours has more than the paper's."""
-    axes.axhline(0, color="#555555", linewidth=1.0)
+    axes.axhline(0, color=GREY, linewidth=1.0)
     for name, group in rows.dropna(subset="difference").groupby("feature_map", observed=True):
         if name != "linear":
             deviation = group["test_sd"].fillna(0.0)
