@@ -1,6 +1,6 @@
 # Every target sets up .venv by itself, once. For example: make run CORES=1 ARGS="--dry-run"; make setup PYTHON=python3.12
 .DEFAULT_GOAL := help
-.PHONY: help setup run paper open figure publish settings test test-all test-kernels test-slurm test-faults lint bench doctor lock clean
+.PHONY: help setup run paper open figure publish settings test test-all test-kernels test-slurm test-faults lint bench docs doctor lock clean
 
 KILLS ?= 30
 UV := 0.13.8
@@ -9,6 +9,10 @@ python := .venv/bin/python
 launch := $(python) -m workflow.launch $(if $(CORES),--cores $(CORES))
 # One BLAS thread in each process; tests of threads set their number themselves.
 pytest := OPENBLAS_NUM_THREADS=1 $(python) -m pytest --numprocesses $(or $(CORES),2) --dist loadgroup
+
+builders = .venv.uv/bin/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "pip", sep="\n")'
+compile = $(builders) | .venv.uv/bin/python -m uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
+	--generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" pyproject.toml -
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -59,17 +63,25 @@ lint: setup ## Check style, types and format
 bench: setup ## Run the benchmarks (ARGS=… for the runner)
 	@$(python) -m benchmarks.run $(ARGS)
 
+docs: .venv.docs/stamp ## Build the docs site with its gallery in build/docs; warnings are errors (ARGS=… for Sphinx)
+	@OPENBLAS_NUM_THREADS=1 .venv.docs/bin/python -m sphinx --fail-on-warning --keep-going --quiet $(ARGS) docs build/docs
+	@echo build/docs/index.html
+
+.venv.docs/stamp: docs/requirements.lock
+	@python=$$(sh workflow/bootstrap.sh --find) && "$$python" -m venv --clear .venv.docs
+	@.venv.docs/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r docs/requirements.lock
+	@.venv.docs/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
 doctor: setup ## Say what this machine offers and which datasets are available (ARGS="--configfile …" for another run than the paper's)
 	@$(python) -m workflow.cli doctor $(ARGS)
 
-lock: ## Pin the dependencies of pyproject.toml in requirements.lock (ARGS=--upgrade for newer ones)
+lock: ## Pin the dependencies of pyproject.toml in requirements.lock and docs/requirements.lock (ARGS=--upgrade for newer ones)
 	@python=$$(sh workflow/bootstrap.sh --find) && "$$python" -m venv --clear .venv.uv
 	@.venv.uv/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV)
-	@.venv.uv/bin/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "pip", sep="\n")' \
-	| .venv.uv/bin/python -m uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
-		--generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" \
-		--extra workflow --extra slurm --extra dev pyproject.toml - --output-file requirements.lock $(ARGS)
+	@$(compile) --extra workflow --extra slurm --extra dev --output-file requirements.lock $(ARGS)
+	@$(compile) --extra docs --constraint requirements.lock --output-file docs/requirements.lock $(ARGS)
 	@rm -r .venv.uv
 
 clean: ## Remove .venv and the tools' caches; results and data stay
-	@rm -rf .venv .venv.uv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv.docs .venv.uv build .mypy_cache .pytest_cache .ruff_cache .hypothesis

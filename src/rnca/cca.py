@@ -11,12 +11,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rnca._core.correlation import Correlations, crossed
-from rnca._core.fitting import DRAWN, Matrix, TwoViewFit, shortened
+from rnca._core.fitting import DRAWN, TwoViewFit, shortened
 from rnca._core.mapping import centred_features, check_count, check_width, pair
 from rnca._core.moments import Moments
 from rnca._core.rows import (
     ComputedRows,
     FloatArray,
+    Matrix,
     View,
     check_at_least_two_rows,
     grid,
@@ -97,7 +98,7 @@ instance, or a pair, default="fourier"
     mean_x_, mean_y_ : ndarray of shape (m,)
         Training means of the features.
     F_, G_ : ndarray of shape (m, n_components)
-        Canonical bases: the canonical variables are (z_x(X) − mean_x_) F_ and likewise for Y.
+        Canonical bases: the canonical variables are ``(z_x(X) − mean_x_) F_``, and likewise for Y.
     conditioning_ : dict
         Per view (``_x``, ``_y``) the ``smallest_pivot`` of the regularised covariance and its
         ``degrees_of_freedom`` tr C(C + reg·I)⁻¹. For both,
@@ -167,10 +168,6 @@ instance, or a pair, default="fourier"
         ----------
         X : array-like of shape (rows, p)
         y : array-like of shape (rows, q)
-
-        Returns
-        -------
-        self
         """
         views = self._views(X, y)
         grown = hasattr(self, "map_x_")
@@ -209,15 +206,10 @@ instance, or a pair, default="fourier"
             Fitted, in the order of ``itertools.product(regs, sizes)``; each equals a separate fit
             with the same ``random_state``.
         """
-        return list(self.iterate_path(sizes, regs))
-
-    def iterate_path(
-        self, sizes: Sequence[Any], regs: Sequence[Any] | None = None
-    ) -> Iterator["RCCA"]:
-        """Yield the models of `path` one by one."""
         check_is_fitted(self, "map_x_")
         self._check_has_moments()
         checked = [self._check_sizes(size) for size in sizes]
+        models = []
         for reg in [self.reg] if regs is None else regs:
             whitened = self._whitening(self.moments_, *self._regs(reg))
             for m_x, m_y in checked:
@@ -231,7 +223,8 @@ instance, or a pair, default="fourier"
                     feature_map=kinds[0] if maps == kinds and kinds[0] == kinds[1] else maps,
                 )
                 model._set_from(self.moments_, whitened)
-                yield model
+                models.append(model)
+        return models
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """Canonical variables, centred by the training means.
@@ -342,10 +335,6 @@ instance, or a pair, default="fourier"
         y : array-like of shape (n, q) or (n,)
         reg : float, default=1e-8
             Added to the variances of the canonical variables, which are about 1.
-
-        Returns
-        -------
-        self
         """
         ridge = FeatureRidge(
             feature_map="linear", reg=reg, chunk_size=self.chunk_size, dtype="float64"

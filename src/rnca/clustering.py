@@ -16,10 +16,10 @@ from sklearn.base import (
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import validate_data
 
-from rnca._core.fitting import FeatureFit, Matrix
+from rnca._core.fitting import FeatureFit
 from rnca._core.mapping import centred_features, check_count
 from rnca._core.moments import Moments
-from rnca._core.rows import FloatArray, View, check_at_least_two_rows, grid
+from rnca._core.rows import FloatArray, Matrix, View, check_at_least_two_rows, grid
 from rnca._core.seeding import seeds, streams
 from rnca._core.spectral import column_signs, leading_eigh
 from rnca._core.state import RowsMixin, unfitted_copy

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from rnca._core.correlation import Correlations, paired
 from rnca._core.mapping import check_count
+from rnca._core.rows import Matrix
 from rnca._core.seeding import streams
 
-Matrix = npt.NDArray[np.float64]
 Order = npt.NDArray[np.int64]
 
 
@@ -24,15 +24,15 @@ class PermutationResult:
     correlations : ndarray of shape (n_components,)
         Signed, on the rows as they are.
     p_values : ndarray of shape (n_components,)
-        Probability of so large a |correlation| if the views were independent, adjusted for the
-        number of components by the step-down maximum of Westfall and Young (1993): components
-        are taken by decreasing |correlation|, and each is compared with the largest null value
-        among itself and those still to come. The probability of one or more false components
+        Probability of so large an absolute correlation if the views were independent, adjusted for
+        the number of components by the step-down maximum of Westfall and Young (1993): components
+        are taken by decreasing absolute correlation, and each is compared with the largest null
+        value among itself and those still to come. The probability of one or more false components
         among those with p ≤ α is then at most α, whichever of the others are real. It has more
-        power than Bonferroni's bound, since components share their rows, and more than a
-        comparison with the maximum over all components.
+        power than Bonferroni's bound, since components share their rows, and more than a comparison
+        with the maximum over all components.
     null : ndarray of shape (n_permutations, n_components)
-        |correlation| of the permuted rows.
+        Absolute correlations of the permuted rows.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class PermutationResult:
         return int((self.p_values <= alpha).sum())
 
     def null_band(self, q: float = 0.95) -> Matrix:
-        """Quantile q of the null |correlation| of each component."""
+        """Quantile q of the absolute null correlation of each component."""
         return np.quantile(self.null, q, axis=0)
 
     @property
@@ -66,7 +66,7 @@ class PermutationResult:
         return total
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the |correlations| over the null band; filled if p ≤ 0.05. Returns the axes."""
+        """Draw absolute correlations over the null band; filled if p ≤ 0.05. Returns the axes."""
         from matplotlib import pyplot
 
         ax = pyplot.subplots()[1] if ax is None else ax

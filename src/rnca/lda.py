@@ -4,7 +4,7 @@ Section 4 of the paper names it as an extension of RCCA.
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -23,11 +23,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from rnca._core.mapping import check_count
 from rnca._core.moments import Moments
-from rnca._core.rows import FloatArray, View
+from rnca._core.rows import FloatArray, Matrix, View
 from rnca._core.state import RowsMixin, unfitted_copy
 from rnca.cca import RCCA
-
-Matrix = npt.NDArray[np.float64]
 
 # Predicted error of the probabilities above which a fit warns.
 _ERROR_LIMIT = 1e-3
@@ -140,36 +138,26 @@ class RLDA(
         return self
 
     def path(self, sizes: Sequence[int], regs: Sequence[float] | None = None) -> list["RLDA"]:
-        """Models at smaller m, and other reg, from the pass already made.
+        """Models at smaller m, at least c − 1, and other reg: as `RCCA.path`.
 
         Parameters
         ----------
         sizes : sequence of int
-            Each at most the fitted number of features, and at least c − 1.
         regs : sequence of float, optional
-            Defaults to ``reg_``. Each costs one factorisation.
-
-        Returns
-        -------
-        list of RLDA
-            Fitted, in the order of ``itertools.product(regs, sizes)``.
+            Defaults to ``reg_``.
         """
-        return list(self.iterate_path(sizes, regs))
-
-    def iterate_path(
-        self, sizes: Sequence[int], regs: Sequence[float] | None = None
-    ) -> Iterator["RLDA"]:
-        """Yield the models of `path` one by one."""
         check_is_fitted(self, "rcca_")
         pairs = [(m, len(self.classes_) - 1) for m in sizes]
         asked = [self.reg_] if regs is None else regs
-        for rcca in self.rcca_.iterate_path(pairs, [(reg, 0.0) for reg in asked]):
+        models = []
+        for rcca in self.rcca_.path(pairs, [(reg, 0.0) for reg in asked]):
             model = unfitted_copy(self, keep=("n_features_in_", "feature_names_in_"))
             model.set_params(
                 reg=rcca.reg[0], n_features=rcca.n_features[0], feature_map=rcca.feature_map[0]
             )
             model._set_solution(rcca, self.rcca_.moments_, self.classes_, self.priors_)
-            yield model
+            models.append(model)
+        return models
 
     def transform(self, X: Any) -> FloatArray:
         """Discriminants: uncorrelated, of unit variance within classes, centred.

@@ -27,14 +27,13 @@ from sklearn.utils.validation import validate_data
 from rnca._core.fitting import FeatureFit
 from rnca._core.mapping import centred_features, check_count, pair
 from rnca._core.moments import Moments
-from rnca._core.rows import FloatArray, View, check_at_least_two_rows, check_pair, grid
+from rnca._core.rows import FloatArray, Matrix, View, check_at_least_two_rows, check_pair, grid
 from rnca._core.seeding import seeds
 from rnca._core.spectral import column_signs
 from rnca._core.state import RowsMixin, unfitted_copy
 from rnca._core.whitening import Factor
 from rnca.features import FeatureMap
 
-Matrix = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
 
 # Relative to the largest singular value: what rounding leaves of a direction that is not there.
@@ -290,9 +289,7 @@ class PrivilegedFeatures(RowsMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         )
         return self._unfitted_map(kind, count, gamma, seed)
 
-    def _problems(
-        self, cells: Cells, count: int, seed: int, reg: float
-    ) -> dict[int, npt.NDArray[np.float64]]:
+    def _problems(self, cells: Cells, count: int, seed: int, reg: float) -> dict[int, Matrix]:
         """Whiten each [X⋆⁽ⁱ⁾, y] that is not constant, by privileged column."""
         problems = {}
         for i in range(count):

@@ -13,13 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from rnca._core.correlation import Correlations
 from rnca._core.mapping import check_count, pair, refuse_overflow
 from rnca._core.moments import Moments
-from rnca._core.rows import View
+from rnca._core.rows import Matrix, View
 from rnca._core.state import RowsMixin
 from rnca._core.whitening import Whitened
 from rnca.cca import RCCA
 from rnca.features import LinearFeatures
 
-Matrix = npt.NDArray[np.float64]
 Bases = list[tuple[Matrix, Matrix]]
 
 # Of two rows every correlation is 1 or -1.
@@ -121,10 +120,6 @@ class RCCACV(
             The second view.
         groups : array-like of shape (n,), optional
             Samples of one group are held out together.
-
-        Returns
-        -------
-        self
         """
         full = self._unfitted().draw(X, y)
         views, sizes = full._views(X, y), self._resolved_sizes(full)

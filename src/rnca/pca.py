@@ -1,7 +1,7 @@
 """Randomized nonlinear principal component analysis (Section 3 of the paper)."""
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -33,17 +33,8 @@ class RPCA(RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Feature
     feature_map : {"fourier", "nystroem", "linear", "orthogonal", "fastfood", "qmc"} or FeatureMap \
 instance, default="fourier"
         "nystroem" is whitened here, since dot products of features must approximate the kernel.
-    n_features : int, default=1000
-        Number of random features m; ignored by linear features.
-    gamma : float or "median", default="median"
-        Kernel width of exp(-gamma ‖x − y‖²).
-    random_state : int, numpy Generator, numpy RandomState or None
-    chunk_size : int, default=2048
-        Rows read, mapped and accumulated at a time.
-    dtype : {"float32", "float64"}, default="float32"
-        Type of the features; linear features are always float64. Products and sums are float64.
-    verbose : bool, default=False
-        Show progress over chunks.
+    n_features, gamma, random_state, chunk_size, dtype, verbose
+        As in `RCCA`, of the one view.
 
     Attributes
     ----------
@@ -125,32 +116,25 @@ instance, default="fourier"
         return self._moments_of_rows(self._views(X), start, stop)
 
     def path(self, sizes: Sequence[int]) -> list["RPCA"]:
-        """Models at smaller m from the pass already made.
+        """Models at smaller m from the pass already made, each like a fit of its own.
 
         Parameters
         ----------
         sizes : sequence of int
             Each at most the fitted number of features.
-
-        Returns
-        -------
-        list of RPCA
-            Fitted; each equals a separate fit with the same ``random_state``.
         """
-        return list(self.iterate_path(sizes))
-
-    def iterate_path(self, sizes: Sequence[int]) -> Iterator["RPCA"]:
-        """Yield the models of `path` one by one."""
         check_is_fitted(self, "map_")
         self._check_has_moments()
         for m in sizes:
             self._check_size(m, self.map_)
+        models = []
         for m in sizes:
             model = unfitted_copy(self, keep=("n_features_in_", "feature_names_in_"))
             model.map_ = self.map_.prefix(m)
             model.set_params(n_features=m, feature_map=shortened(self.feature_map, model.map_))
             model._set_solution(self.moments_)
-            yield model
+            models.append(model)
+        return models
 
     def transform(self, X: Any) -> FloatArray:
         """Principal components of new rows, centred by the training mean.

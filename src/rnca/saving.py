@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 import rnca
-from rnca._core.files import replacing
+from rnca._core.files import opened_archive, replacing
 
 _FORMAT = 1
 
@@ -50,18 +50,19 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     ------
     ValueError
         If the file is damaged, or not of this format.
+
+    Examples
+    --------
+    >>> from rnca import load_model
+    >>> load_model("nowhere.npz")
+    Traceback (most recent call last):
+    FileNotFoundError: [Errno 2] No such file or directory: 'nowhere.npz'
     """
-    try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
-            settings = json.loads(str(stored["settings"]))
-            if settings["format"] != _FORMAT:
-                raise ValueError(f"format {settings['format']}, this version reads {_FORMAT}")
-            return _decoded(settings["model"], stored)
-    except (MemoryError, FileNotFoundError):
-        raise
-    # zipfile, numpy and json raise almost anything on a damaged file.
-    except Exception as error:
-        raise ValueError(f"{path}: not a complete file of save_model ({error}).") from error
+    with opened_archive(path, "save_model") as stored:
+        settings = json.loads(str(stored["settings"]))
+        if settings["format"] != _FORMAT:
+            raise ValueError(f"format {settings['format']}, this version reads {_FORMAT}")
+        return _decoded(settings["model"], stored)
 
 
 def _encoded(value: Any, arrays: dict[str, Any]) -> Any:

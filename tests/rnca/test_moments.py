@@ -1,7 +1,5 @@
 """Streaming moments against np.cov, and files of moments against damage."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -150,11 +148,11 @@ def test_updates_of_the_wrong_shape_are_refused(z):
 
 def test_other_moments_do_not_merge(z):
     moments = Moments(4, 3, features="abc").update(*z)
-    with pytest.raises(ValueError, match=r"sizes \(4, 2\) into \(4, 3\)"):
+    with pytest.raises(ValueError, match=r"sizes: \(4, 2\) into \(4, 3\)"):
         moments.merge(Moments(4, 2, features="abc"))
     with pytest.raises(ValueError, match="sizes"):
         moments.merge(Moments(4, features="abc"))
-    with pytest.raises(ValueError, match=r"other features .*xyz.* into abc"):
+    with pytest.raises(ValueError, match="other features: xyz into abc"):
         moments.merge(Moments(4, 3, features="xyz"))
 
 
@@ -259,8 +257,6 @@ def test_a_file_of_another_kind_is_refused(tmp_path, what):
     [
         ("header", np.array([99, 500, 4, 3]), "format 99, this version reads"),
         ("header", np.array([1, 500, 5, 3]), r"xx is float64\(4, 4\), not float64\(5, 5\)"),
-        ("header", np.array([1, 500, 30, 0]), "m_x = 30 and m_y = 0 in a file of"),
-        ("header", np.array([1, 500, 1, 30]), "m_x = 1 and m_y = 30 in a file of"),
         ("xx", np.zeros((4, 4), np.float32), "xx is float32"),
         ("sum_y", np.zeros(2), "sum_y"),
         ("header", np.array([1, -1, 4, 3]), "-1 rows"),
@@ -274,28 +270,6 @@ def test_a_file_of_other_shapes_or_format_is_refused(saved, name, array, words):
     np.savez(saved, **arrays)
     with pytest.raises(ValueError, match=words):
         Moments.load(saved)
-
-
-def test_sizes_of_targets_too_large_for_their_file_are_refused(z, tmp_path):
-    path = tmp_path / "moments.npz"
-    Moments(4, 3, targets=True).update(*z).save(path)
-    with np.load(path) as stored:
-        arrays = {**stored, "header": np.array([1, 500, 30, 30])}
-    np.savez(path, **arrays)
-    with pytest.raises(ValueError, match="m_x = 30 and m_y = 30 in a file of"):
-        Moments.load(path)
-
-
-def test_a_long_packed_string_is_not_unpacked(saved):
-    with np.load(saved) as stored:
-        arrays = {**stored, "features": np.array("a" * 10**7)}
-    np.savez_compressed(saved, **arrays)
-    tracemalloc.start()
-    with pytest.raises(ValueError, match="features announces 40000000 bytes"):
-        Moments.load(saved)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 2**20
 
 
 def test_a_missing_file_is_reported_as_missing(tmp_path):
@@ -317,7 +291,7 @@ def test_targets_leave_their_own_covariance_out(z, tmp_path):
     assert moments.yy.shape == (0, 0)
     with pytest.raises(ValueError, match="do not hold the targets' own covariance yy"):
         moments.covariance("yy")
-    with pytest.raises(ValueError, match="targets=False into moments with targets=True"):
+    with pytest.raises(ValueError, match="other targets: False into True"):
         moments.merge(whole)
     with pytest.raises(ValueError, match="targets are a second view"):
         Moments(4, targets=True)

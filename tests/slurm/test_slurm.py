@@ -93,7 +93,7 @@ def test_interrupted_run_leaves_no_job_and_continues(prepared, reference):
 
 
 def test_killed_run_continues_once_its_jobs_are_cancelled(prepared, reference):
-    """The way that profiles/README.md gives."""
+    """The way that docs/cluster.md gives."""
     target = f"{prepared.FIT}.sums.csv"
     run = prepared.submit(target)
     wait_for(running_shards, run)

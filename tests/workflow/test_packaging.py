@@ -1,11 +1,14 @@
 """What pyproject.toml declares: against the lock, conda, the citation, and what is imported."""
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import packages_distributions
+from importlib.metadata import distributions, packages_distributions
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -19,6 +22,7 @@ from workflow.lib.code_version import closure
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+DOCS_LOCK = (ROOT / "docs" / "requirements.lock").read_text(encoding="utf-8")
 CONDA_NAMES = {"matplotlib": "matplotlib-base", "snakemake": "snakemake-minimal"}
 PIP_ONLY = {"kaldi-native-fbank>=1.20"}
 
@@ -31,9 +35,9 @@ def direct(*extras: str) -> list[Requirement]:
     return [Requirement(line) for line in lines]
 
 
-def pins() -> list[tuple[str, str]]:
-    """Names and versions in the lock; a package may be there twice, for different markers."""
-    return re.findall(r"^([A-Za-z0-9._-]+)==([^\s;]+)", LOCK, flags=re.MULTILINE)
+def pins(lock: str = LOCK) -> list[tuple[str, str]]:
+    """Names and versions in a lock; a package may be there twice, for different markers."""
+    return re.findall(r"^([A-Za-z0-9._-]+)==([^\s;]+)", lock, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("requirement", direct("workflow", "slurm", "dev"), ids=str)
@@ -41,6 +45,13 @@ def test_lock_satisfies_every_direct_dependency(requirement):
     versions = [v for name, v in pins() if name == canonicalize_name(requirement.name)]
     assert versions, f"{requirement} is not in requirements.lock: call `make lock`"
     assert all(requirement.specifier.contains(version) for version in versions)
+
+
+def test_lock_of_the_docs_satisfies_their_extra_and_agrees_with_the_other():
+    pinned = dict(pins(DOCS_LOCK))
+    for requirement in direct("docs"):
+        assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)])
+    assert {pin for pin in pins(DOCS_LOCK) if pin[0] in dict(pins())} <= set(pins())
 
 
 def test_lock_holds_what_the_editable_installation_builds_with():
@@ -61,11 +72,12 @@ def test_lock_has_one_version_for_all_pythons(name):
     assert [pinned for pinned, _ in pins()].count(name) == 1
 
 
-def test_lock_has_a_hash_for_every_pin_and_no_address():
-    entries = re.split(r"\n(?=\S)", LOCK.strip())
+@pytest.mark.parametrize("lock", [LOCK, DOCS_LOCK], ids=["project", "docs"])
+def test_lock_has_a_hash_for_every_pin_and_no_address(lock):
+    entries = re.split(r"\n(?=\S)", lock.strip())
     unhashed = [e for e in entries if not e.startswith("#") and "--hash=sha256:" not in e]
     assert unhashed == []
-    assert not re.search(r"://|^\s*-[^-]|^\s*--(?!hash=)| @ ", LOCK, flags=re.MULTILINE)
+    assert not re.search(r"://|^\s*-[^-]|^\s*--(?!hash=)| @ ", lock, flags=re.MULTILINE)
 
 
 # Raises, as if nothing but the library's own dependencies were installed.
@@ -81,7 +93,7 @@ sys.meta_path.insert(0, Blocker())
 """
 
 
-def run_without_extras(code: str) -> subprocess.CompletedProcess[str]:
+def run_without_extras(code: str, **options: Any) -> subprocess.CompletedProcess[str]:
     extras = {canonicalize_name(r.name) for r in direct("workflow", "dev")}
     extras -= {canonicalize_name(r.name) for r in direct()}
     blocked = {
@@ -95,6 +107,7 @@ def run_without_extras(code: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
+        **options,
     )
 
 
@@ -117,9 +130,50 @@ def test_numerical_tests_that_are_run_under_every_kernel_are_there():
     assert [path for path in kernels.FILES if not path.exists()] == []
 
 
-def test_version_is_the_same_everywhere():
+def test_citation_has_the_version_of_the_library():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert rnca.__version__ == PROJECT["project"]["version"] == citation["version"]
+    assert rnca.__version__ == citation["version"]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A folder with the wheel installed, built from a copy of what the wheel is made from."""
+    source, folder = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("installed")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    shutil.copytree(ROOT / "src" / "rnca", source / "src" / "rnca")
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    options = ["--no-deps", "--no-build-isolation", "--no-index", "--target", folder, source]
+    subprocess.run([*install, *options], check=True)
+    return folder
+
+
+def test_wheel_holds_the_library_alone_with_its_metadata(installed):
+    assert {path.name for path in installed.iterdir()} == {
+        "rnca",
+        f"rnca-{rnca.__version__}.dist-info",
+    }
+    assert (installed / "rnca" / "py.typed").exists()
+    (found,) = distributions(path=[str(installed)])
+    assert found.version == rnca.__version__
+    assert found.metadata["License-Expression"] == "MIT"
+    assert found.metadata["Requires-Python"] == PROJECT["project"]["requires-python"]
+    assert found.metadata.get_all("Project-URL")
+    assert {line for line in found.requires or [] if "extra ==" not in line} == set(
+        PROJECT["project"]["dependencies"]
+    )
+
+
+def test_quick_start_runs_with_the_wheel_away_from_the_checkout(installed, tmp_path):
+    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    (start,) = re.findall(r"^```python\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
+    done = run_without_extras(
+        f"{start}\nimport rnca\nprint(rnca.__file__)",
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(installed)},
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[-1] == str(installed / "rnca" / "__init__.py")
 
 
 def conda_packages(path: str) -> list[str | dict[str, list[str]]]:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rnca._core.files import replacing
-from rnca._core.npz import read_member
 from workflow.data.errors import DataError
+from workflow.data.npz import read_member
 
 Seed = int | Sequence[int] | np.random.SeedSequence
 Rows = NDArray[np.int64]

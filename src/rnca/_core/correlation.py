@@ -4,11 +4,8 @@ from collections.abc import Callable
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
-from rnca._core.rows import FloatArray
-
-Matrix = npt.NDArray[np.float64]
+from rnca._core.rows import FloatArray, Matrix
 
 # Standard deviations that rounding gives a constant, relative to 1 + |mean|.
 _CONSTANT = 1e-12

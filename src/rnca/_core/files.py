@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
@@ -25,3 +27,21 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         partial.replace(final)
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def opened_archive(path: str | os.PathLike[str], what: str) -> "Iterator[np.lib.npyio.NpzFile]":
+    """Open an npz file; what is found wrong with it, here or in the block, is a ValueError."""
+    with open(path, "rb") as file:
+        try:
+            stored = np.load(file, allow_pickle=False)
+            if not isinstance(stored, np.lib.npyio.NpzFile):
+                raise ValueError("a single array, not an archive of them")
+            yield stored
+        except MemoryError:
+            raise
+        # zipfile, numpy and json raise almost anything on a damaged file.
+        except Exception as error:
+            raise ValueError(
+                f"{path}: not a complete file of {what} ({error}). Delete it and compute it again."
+            ) from error

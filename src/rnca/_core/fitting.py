@@ -6,7 +6,6 @@ from itertools import chain
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm import tqdm
@@ -25,6 +24,7 @@ from rnca._core.mapping import (
 from rnca._core.moments import Moments
 from rnca._core.rows import (
     FloatArray,
+    Matrix,
     View,
     check_at_least_two_rows,
     check_pair,
@@ -34,8 +34,6 @@ from rnca._core.rows import (
 from rnca._core.seeding import seeds
 from rnca._core.state import unfitted_copy
 from rnca.features import FeatureMap
-
-Matrix = npt.NDArray[np.float64]
 
 # Rows whose mean the sums are taken about.
 _HEAD = 256
@@ -325,10 +323,6 @@ class TwoViewFit(FeatureFit):
         X : array-like, memory map or row-sliceable object of shape (n, p)
         y : likewise, of shape (n, q) or (n,)
             The second view, or the targets.
-
-        Returns
-        -------
-        self
         """
         return self._fit_rows(X, y)
 

@@ -4,15 +4,12 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 
 from rnca._core.moments import Moments
-from rnca._core.rows import FloatArray, View, check_same_columns
+from rnca._core.rows import FloatArray, Matrix, View, check_same_columns
 from rnca._core.workers import over_row_blocks
 from rnca.features import FEATURE_MAPS, FeatureMap, LinearFeatures
-
-Float64 = npt.NDArray[np.float64]
 
 
 def pair(value: Any, name: str) -> tuple[Any, Any]:
@@ -78,9 +75,9 @@ def unfitted_map(kind: Any, count: Any, gamma: Any, seed: int, dtype: np.dtype[A
 def centred_features(
     fitted: FeatureMap,
     rows: FloatArray,
-    shift: Float64 | float,
-    buffers: tuple[FloatArray, Float64] | None = None,
-) -> Float64:
+    shift: Matrix | float,
+    buffers: tuple[FloatArray, Matrix] | None = None,
+) -> Matrix:
     """Features of checked rows less a shift, in float64; into the buffers, if there are any."""
     z, centred = buffers or feature_buffers(fitted, len(rows))
     z, centred = z[: len(rows)], centred[: len(rows)]
@@ -89,7 +86,7 @@ def centred_features(
     return centred
 
 
-def feature_buffers(fitted: FeatureMap, rows: int) -> tuple[FloatArray, Float64]:
+def feature_buffers(fitted: FeatureMap, rows: int) -> tuple[FloatArray, Matrix]:
     """Memory for the features of so many rows, as they are and in float64."""
     shape = (rows, fitted.n_features_out)
     return np.empty(shape, fitted.feature_dtype), np.empty(shape)

@@ -1,21 +1,17 @@
 """Streaming means and (cross-)covariances of one or two views of features."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import blas
 
-from rnca._core.files import replacing
-from rnca._core.npz import packed_bytes, read_member
-from rnca._core.rows import FloatArray, grid
+from rnca._core.files import opened_archive, replacing
+from rnca._core.rows import FloatArray, Matrix, grid
 
 _FORMAT = 1
 _BLOCK = 512
-_FEW_BYTES = 1 << 16  # more than the header and a fingerprint take
 
 
 class Moments:
@@ -99,7 +95,7 @@ class Moments:
         )
         return self
 
-    def add_centred(self, *views: npt.NDArray[np.float64]) -> None:
+    def add_centred(self, *views: Matrix) -> None:
         """Add rows in C order from which `shifts` are already subtracted."""
         self.n += len(views[0])
         for view, z in zip("xy", views, strict=False):
@@ -124,27 +120,24 @@ class Moments:
         if other.n == 0:
             return self
         if self.n == 0:
-            self.shift_x = other.shift_x.copy()
-            if self.two_views:
-                self.shift_y = other.shift_y.copy()
+            self.shift(*other.shifts)
         # About this shift, the other's rows are z − shift = (z − other.shift) + delta.
-        delta_x = other.shift_x - self.shift_x
-        self.xx += other.xx
-        _add_shifted(self.xx, other.sum_x, delta_x, other.sum_x, delta_x, other.n)
-        if self.two_views:
-            delta_y = other.shift_y - self.shift_y
-            if not self.targets:
-                self.yy += other.yy
-                _add_shifted(self.yy, other.sum_y, delta_y, other.sum_y, delta_y, other.n)
-            self.xy += other.xy
-            _add_shifted(self.xy, other.sum_x, delta_x, other.sum_y, delta_y, other.n)
-            self.sum_y += other.sum_y + other.n * delta_y
-        self.sum_x += other.sum_x + other.n * delta_x
+        deltas = [its - own for its, own in zip(other.shifts, self.shifts, strict=True)]
+        moved = {
+            view: (getattr(other, f"sum_{view}"), delta)
+            for view, delta in zip("xy", deltas, strict=False)
+        }
+        for which in self._products():
+            product = getattr(self, which)
+            product += getattr(other, which)
+            _add_shifted(product, *moved[which[0]], *moved[which[1]], other.n)
+        for view, (total, delta) in moved.items():
+            getattr(self, f"sum_{view}")[:] += total + other.n * delta
         self.n += other.n
         return self
 
     @property
-    def shifts(self) -> list[npt.NDArray[np.float64]]:
+    def shifts(self) -> list[Matrix]:
         """What the sums are taken about, per view."""
         return [self.shift_x, self.shift_y] if self.two_views else [self.shift_x]
 
@@ -153,27 +146,28 @@ class Moments:
         for view, shift in zip("xy", shifts, strict=False):
             setattr(self, f"shift_{view}", shift.astype(np.float64))
 
-    def mean(self, view: str) -> npt.NDArray[np.float64]:
+    def mean(self, view: str) -> Matrix:
         """Mean of the features of view ``"x"`` or ``"y"``."""
         self._check_rows()
-        shift, total = self._first_moments(view)
-        mean: npt.NDArray[np.float64] = shift + total / self.n
+        mean: Matrix = getattr(self, f"shift_{view}") + getattr(self, f"sum_{view}") / self.n
         return mean
 
-    def covariance(self, which: str, m: int | None = None) -> npt.NDArray[np.float64]:
+    def covariance(self, which: str, m: int | None = None) -> Matrix:
         """Unbiased covariance ``"xx"``, ``"yy"`` or ``"xy"`` as a new array.
 
         With ``m`` only its leading block of m rows and, but for ``"xy"``, columns.
         """
         self._check_rows()
-        self._check_has(which)
-        moment: npt.NDArray[np.float64] = getattr(self, which)
-        block: npt.NDArray[np.float64] = (
-            moment[:m].copy() if which == "xy" else moment[:m, :m].copy()
-        )
+        if which == "yy" and self.targets:
+            raise ValueError(
+                "moments with targets=True do not hold the targets' own covariance yy. "
+                "Accumulate with targets=False to have it."
+            )
+        moment: Matrix = getattr(self, which)
+        block: Matrix = moment[:m].copy() if which == "xy" else moment[:m, :m].copy()
         if which != "xy":
             _mirror_lower(block)
-        totals = (self._first_moments(view)[1] for view in which)
+        totals = (getattr(self, f"sum_{view}") for view in which)
         left, right = (total[:size] for total, size in zip(totals, block.shape, strict=True))
         blas.dger(-1.0 / self.n, right, left, a=block.T, overwrite_a=1)
         block /= self.n - 1
@@ -208,8 +202,15 @@ class Moments:
             If the file is cut short or damaged, is not of this format, or belongs to other
             features or rows.
         """
-        with _opened(path) as stored:
-            moments = cls._from_header(stored)
+        with opened_archive(path, "moments") as stored:
+            version, n_seen, m_x, m_y = (int(entry) for entry in stored["header"])
+            if version != _FORMAT:
+                raise ValueError(f"format {version}, this version reads {_FORMAT}")
+            if n_seen < 0:
+                raise ValueError(f"{n_seen} rows")
+            marks: Any = {"features": str(stored["features"]), "targets": "targets" in stored}
+            moments = cls(m_x, m_y or None, **marks)
+            moments.n = n_seen
             for name in moments._array_names():
                 setattr(moments, name, _checked(stored, name, getattr(moments, name)))
         if features is not None and moments.features != features:
@@ -223,40 +224,19 @@ class Moments:
             )
         return moments
 
-    @classmethod
-    def _from_header(cls, stored: "np.lib.npyio.NpzFile") -> Self:
-        """Make moments as the file says they are, before its arrays are read."""
-        version, n, m_x, m_y = (int(entry) for entry in read_member(stored, "header", _FEW_BYTES))
-        if version != _FORMAT:
-            raise ValueError(f"format {version}, this version reads {_FORMAT}")
-        if n < 0:
-            raise ValueError(f"{n} rows")
-        targets = "targets" in stored
-        _check_room(stored, m_x, m_y, targets)
-        features = str(read_member(stored, "features", _FEW_BYTES))
-        moments = cls(m_x, m_y or None, features=features, targets=targets)
-        moments.n = n
-        return moments
+    def _products(self) -> tuple[str, ...]:
+        """Names of the second moments that are held."""
+        if not self.two_views:
+            return ("xx",)
+        return ("xx", "xy") if self.targets else ("xx", "xy", "yy")
 
     def _array_names(self) -> tuple[str, ...]:
-        one = ("xx", "shift_x", "sum_x")
-        two = ("xy", "shift_y", "sum_y") if self.two_views else ()
-        own = ("yy",) if self.two_views and not self.targets else ()
-        return (*one, *own, *two)
-
-    def _first_moments(self, view: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        return getattr(self, f"shift_{view}"), getattr(self, f"sum_{view}")
+        sums = ("shift_x", "sum_x", "shift_y", "sum_y")
+        return (*self._products(), *(sums if self.two_views else sums[:2]))
 
     def _check_rows(self) -> None:
         if self.n < 2:
             raise ValueError(f"moments of {self.n} rows: at least 2 rows are needed.")
-
-    def _check_has(self, which: str) -> None:
-        if which == "yy" and self.targets:
-            raise ValueError(
-                "moments with targets=True do not hold the targets' own covariance yy. "
-                "Accumulate with targets=False to have it."
-            )
 
     def _check_update(self, zx: FloatArray, zy: FloatArray | None) -> None:
         if (zy is None) == self.two_views:
@@ -269,54 +249,20 @@ class Moments:
                 raise ValueError(f"{name} has shape {z.shape}, expected ({len(zx)}, {m}).")
 
     def _check_merge(self, other: "Moments") -> None:
-        if (other.m_x, other.m_y) != (self.m_x, self.m_y):
-            raise ValueError(
-                f"cannot merge moments of sizes ({other.m_x}, {other.m_y}) into "
-                f"({self.m_x}, {self.m_y})."
-            )
-        if other.targets != self.targets:
-            raise ValueError(
-                f"cannot merge moments with targets={other.targets} into moments with "
-                f"targets={self.targets}."
-            )
-        if other.features != self.features:
-            raise ValueError(
-                f"cannot merge moments of other features (fingerprint {other.features[:12]}… "
-                f"into {self.features[:12]}…)."
-            )
-
-
-@contextmanager
-def _opened(path: str | os.PathLike[str]) -> "Iterator[np.lib.npyio.NpzFile]":
-    """Open a file of moments; what is found wrong with it is a ValueError with the remedy."""
-    with open(path, "rb") as file:
-        try:
-            stored = np.load(file, allow_pickle=False)
-            if not isinstance(stored, np.lib.npyio.NpzFile):
-                raise ValueError("a single array, not an archive of them")
-            yield stored
-        except MemoryError:
-            raise
-        # zipfile and numpy raise almost anything on a damaged file.
-        except Exception as error:
-            raise ValueError(
-                f"{path}: not a complete file of moments ({error}). Delete it and compute it again."
-            ) from error
-
-
-def _check_room(stored: "np.lib.npyio.NpzFile", m_x: int, m_y: int, targets: bool) -> None:
-    """Refuse sizes for which the file is too small, before memory is taken for them."""
-    held = packed_bytes(stored)
-    numbers = m_x**2 + m_x * m_y + (0 if targets else m_y**2)
-    if min(m_x, m_y) < 0 or 8 * numbers > held:
-        raise ValueError(f"m_x = {m_x} and m_y = {m_y} in a file of {held} bytes")
+        for what, own, its in (
+            ("sizes", (self.m_x, self.m_y), (other.m_x, other.m_y)),
+            ("targets", self.targets, other.targets),
+            ("features", self.features, other.features),
+        ):
+            if own != its:
+                raise ValueError(f"cannot merge moments of other {what}: {its} into {own}.")
 
 
 def _checked(
     stored: "np.lib.npyio.NpzFile", name: str, expected: npt.NDArray[Any]
 ) -> npt.NDArray[Any]:
     """Read an array from the archive, whose checksum is then compared, and check its form."""
-    array = read_member(stored, name, expected.nbytes)
+    array: npt.NDArray[Any] = stored[name]
     if array.shape != expected.shape or array.dtype != expected.dtype:
         raise ValueError(
             f"{name} is {array.dtype}{array.shape}, not {expected.dtype}{expected.shape}"
@@ -326,18 +272,14 @@ def _checked(
     return array
 
 
-def _plus_gram(
-    moment: npt.NDArray[np.float64], z: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def _plus_gram(moment: Matrix, z: Matrix) -> Matrix:
     """Add zᵀz to the lower triangle of a moment, in place."""
     # BLAS reads by columns: the lower triangle is its upper one.
-    total: npt.NDArray[np.float64] = blas.dsyrk(
-        1.0, z.T, beta=1.0, c=moment.T, lower=0, overwrite_c=1
-    )
+    total: Matrix = blas.dsyrk(1.0, z.T, beta=1.0, c=moment.T, lower=0, overwrite_c=1)
     return total.T
 
 
-def _mirror_lower(matrix: npt.NDArray[np.float64]) -> None:
+def _mirror_lower(matrix: Matrix) -> None:
     """Copy what is below the diagonal to above it, block by block."""
     for start, stop in grid(0, len(matrix), _BLOCK):
         corner = matrix[start:stop, start:stop]
@@ -346,11 +288,11 @@ def _mirror_lower(matrix: npt.NDArray[np.float64]) -> None:
 
 
 def _add_shifted(
-    into: npt.NDArray[np.float64],
-    sum_x: npt.NDArray[np.float64],
-    delta_x: npt.NDArray[np.float64],
-    sum_y: npt.NDArray[np.float64],
-    delta_y: npt.NDArray[np.float64],
+    into: Matrix,
+    sum_x: Matrix,
+    delta_x: Matrix,
+    sum_y: Matrix,
+    delta_y: Matrix,
     n: int,
 ) -> None:
     """Add what a change of shift adds to Σ(x − s)(y − t)ᵀ: three terms of rank one, in place."""

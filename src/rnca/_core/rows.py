@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 
 FloatArray = npt.NDArray[np.floating[Any]]
 """An array of float32 or float64."""
+Matrix = npt.NDArray[np.float64]
 
 PILOT_ROWS = 4096
 """How many rows, spread evenly over a view, give its pilot mean."""

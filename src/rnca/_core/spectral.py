@@ -7,10 +7,10 @@ of either spin for a while after each call, on the cores that the other needs.
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 
-Matrix = npt.NDArray[np.float64]
+from rnca._core.rows import Matrix
+
 Product = Callable[[Matrix], Matrix]
 Scales = Callable[[Matrix], Matrix]
 """From Ritz values to what their residuals are judged by."""

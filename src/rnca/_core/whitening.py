@@ -1,13 +1,11 @@
 """Cholesky whitening of the features of one or two views."""
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import blas, lapack, solve_triangular
 
 from rnca._core.moments import Moments
+from rnca._core.rows import Matrix
 from rnca._core.spectral import leading_svd
-
-Matrix = npt.NDArray[np.float64]
 
 # Random vectors that estimate a trace; 16 leave a standard error below sqrt(2 / (16 m)) of it.
 _PROBES = 16

@@ -5,11 +5,10 @@ from copy import copy
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
-from rnca._core.rows import FloatArray, View, grid
+from rnca._core.rows import FloatArray, Matrix, View, grid
 from rnca._core.state import RowsMixin, unfitted_copy
 
 _TRANSFORM_CHUNK = 2048
@@ -30,7 +29,7 @@ class FeatureMap(RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     _fitted_arrays: tuple[str, ...] = ()
     _identifying_arrays: tuple[str, ...] | None = None
 
-    offset_: npt.NDArray[np.float64]
+    offset_: Matrix
     n_features_in_: int
     _float64_: bool = False
 
@@ -139,9 +138,7 @@ class FeatureMap(RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             digest.update(array.tobytes())
         return digest.hexdigest()
 
-    def _refuse_overflow(
-        self, rows: FloatArray, centred: npt.NDArray[np.float64], working: np.dtype[Any]
-    ) -> None:
+    def _refuse_overflow(self, rows: FloatArray, centred: Matrix, working: np.dtype[Any]) -> None:
         remedy = "" if working == np.float64 else ', or use dtype="float64"'
         self._refuse_far(
             rows,
@@ -152,7 +149,7 @@ class FeatureMap(RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         )
 
     def _refuse_far(
-        self, rows: FloatArray, centred: npt.NDArray[np.float64], problem: str, remedy: str = ""
+        self, rows: FloatArray, centred: Matrix, problem: str, remedy: str = ""
     ) -> None:
         """Name the entry that is furthest from the mean."""
         distance = np.nan_to_num(np.abs(centred), nan=np.inf)

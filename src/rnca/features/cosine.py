@@ -3,19 +3,16 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 from scipy.special import ndtri
 from scipy.stats import qmc
 
 from rnca._core.blas import product_into
-from rnca._core.rows import FloatArray, View
+from rnca._core.rows import FloatArray, Matrix, View
 from rnca._core.seeding import streams
 from rnca._core.workers import over_row_blocks
 from rnca.features.base import FeatureMap
 from rnca.features.width import resolve_gamma
-
-Matrix = npt.NDArray[np.float64]
 
 # Sobol' points are multiples of 2^-bits.
 _SOBOL_BITS = 30

@@ -125,7 +125,7 @@ def _rlda(
     )
     seconds = _fit(model, pictures)
     best: dict[int, tuple[float, RLDA]] = {}
-    for member in model.iterate_path(settings.features, settings.reg_grid):
+    for member in model.path(settings.features, settings.reg_grid):
         error = pictures.error(member, "tune")
         if member.n_features not in best or error < best[member.n_features][0]:
             best[member.n_features] = error, member

@@ -113,7 +113,7 @@ def _sums(
         reg=comparison.reg,
         random_state=comparison.derived("features"),
     ).fit(*train)
-    for member in model.iterate_path(comparison.features):
+    for member in model.path(comparison.features):
         yield {
             "train_sum": member.training_correlations_.sum(),
             "test_sum": member.score(*test),

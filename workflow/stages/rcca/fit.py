@@ -122,10 +122,10 @@ def fit_path(
     model = experiment.estimator(train).draw(*train)
     model.solve(_merged(model, shards, train) if shards else model.accumulate(*train))
     sizes, groups = experiment.sizes(model), experiment.groups(data, rows.test)
-    others = model.iterate_path(sizes, experiment.other_regs)
+    others = model.path(sizes, experiment.other_regs)
     found: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
     components = []
-    for fitted in chain(model.iterate_path(sizes[:-1]), [model], others):
+    for fitted in chain(model.path(sizes[:-1]), [model], others):
         tested = fitted.permutation_test(
             *test, n_permutations=_PERMUTATIONS, groups=groups, random_state=0
         )

@@ -207,7 +207,7 @@ class _PcaProblem(_Problem):
         features = kernel_map(name, max(sizes), self.gamma)
         model = RPCA(self.k, feature_map=features, random_state=seed, dtype="float64").fit(self.X)
         z = model.map_.transform(self.X) - model.mean_
-        for member in model.iterate_path(sizes):
+        for member in model.path(sizes):
             m = member.map_.n_features_out
             scale = kernel_scale(name, m)
             scores = np.sqrt(scale) * member.transform(self.X)

@@ -1,6 +1,5 @@
 """Arrays out of .npz archives that may be damaged, or made to take all memory."""
 
-import zipfile
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,7 @@ _HEADERS = {
 }
 
 
-def read_member(
-    stored: "np.lib.npyio.NpzFile", name: str, limit: int | None = None
-) -> npt.NDArray[Any]:
+def read_member(stored: "np.lib.npyio.NpzFile", name: str) -> npt.NDArray[Any]:
     """Read an array, once it is clear that its archive can hold as much as it announces.
 
     numpy takes the memory that a header asks for before it looks for the data.
@@ -26,8 +23,6 @@ def read_member(
     ----------
     stored : NpzFile
     name : str
-    limit : int, optional
-        Bytes that it may take; by default as many as its packed bytes can hold.
 
     Raises
     ------
@@ -35,7 +30,8 @@ def read_member(
         If the array cannot be that large. What else is wrong with an archive makes zipfile and
         numpy raise almost any exception.
     """
-    archive = _archive(stored)
+    archive = stored.zip
+    assert archive is not None  # as long as the file is open
     file = name if name in archive.namelist() else f"{name}.npy"
     packed = archive.getinfo(file).compress_size
     with archive.open(file) as member:
@@ -44,17 +40,7 @@ def read_member(
             raise ValueError(f"{name} has a header of version {version}")
         shape, _, dtype = _HEADERS[version](member)
     announced = int(np.prod(shape, dtype=object)) * dtype.itemsize
-    if announced > min(announced if limit is None else limit, MOST_IN_A_BYTE * packed):
+    if announced > MOST_IN_A_BYTE * packed:
         raise ValueError(f"{name} announces {announced} bytes, but has {packed} in the file")
     array: npt.NDArray[Any] = stored[name]
     return array
-
-
-def packed_bytes(stored: "np.lib.npyio.NpzFile") -> int:
-    """Return how many bytes the arrays of an archive take in it."""
-    return sum(member.compress_size for member in _archive(stored).infolist())
-
-
-def _archive(stored: "np.lib.npyio.NpzFile") -> zipfile.ZipFile:
-    assert stored.zip is not None  # as long as the archive is open
-    return stored.zip

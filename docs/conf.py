@@ -1,0 +1,70 @@
+"""Sphinx: the docs site, which loads nothing from anywhere; `make docs` builds it."""
+
+from typing import Any
+
+from pygments.lexers.python import PythonLexer
+
+import rnca
+
+project = "rnca"
+author = "The rnca developers"
+version = release = rnca.__version__
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["templates", "api/backreferences", "gallery/*.md5"]
+templates_path = ["templates"]
+default_role = "py:obj"
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"rnca {release}"
+html_show_sourcelink = False
+html_theme_options = {
+    "navbar_align": "left",
+    "navbar_persistent": ["search-button"],
+    "show_prev_next": False,
+    "footer_end": [],
+}
+
+# Pages without pages below them.
+html_sidebars = {page: [] for page in ("guide", "own-data", "faq", "coming-from")}
+
+myst_heading_anchors = 3
+myst_enable_extensions = ["attrs_block", "colon_fence"]
+
+autosummary_generate = True
+autodoc_typehints = "none"  # the docstrings say more
+numpydoc_show_class_members = False  # the pages of classes show their methods in full
+numpydoc_class_members_toctree = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "backreferences_dir": "api/backreferences",
+    "doc_module": ("rnca",),
+    "download_all_examples": False,
+    "show_signature": False,
+    "show_memory": False,
+    "write_computation_times": False,
+    "abort_on_example_error": True,
+}
+
+
+def skip_scikit_learn(
+    app: Any, what: str, name: str, member: Any, skip: bool, options: Any
+) -> bool | None:
+    """Leave out what classes inherit from scikit-learn, such as `get_params`."""
+    function = getattr(member, "fget", member)
+    return True if str(getattr(function, "__module__", "")).startswith("sklearn") else None
+
+
+def setup(app: Any) -> None:
+    """Connect the hook, and show Snakemake's rules as Python."""
+    app.add_lexer("snakemake", PythonLexer)
+    app.connect("autodoc-skip-member", skip_scikit_learn)
