@@ -28,6 +28,11 @@ html_theme_options = {
     "navbar_persistent": ["search-button"],
     "show_prev_next": False,
     "footer_end": [],
+    # Wide tables take the room of the list of sections.
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        **{page: [] for page in ("coming-from", "guarantees", "reproduce", "sizing")},
+    },
 }
 
 # Pages without pages below them.

@@ -53,7 +53,8 @@ if __name__ == "__main__":  # worker processes import this file
     for seed in range(8):
         moments.merge(alone.accumulate(*partition(seed)))
     alone.solve(moments)
-    np.testing.assert_allclose(spread.correlations_, alone.correlations_, rtol=1e-10)
+    # Features are float32, and their last digits may depend on the number of threads.
+    np.testing.assert_allclose(spread.correlations_, alone.correlations_, rtol=1e-5)
     print(f"{spread.n_samples_} rows on two workers: {np.round(spread.correlations_, 4)}")
     print(f"{alone.n_samples_} rows in one process: {np.round(alone.correlations_, 4)}")
 

@@ -17,6 +17,21 @@ ROOT = Path(__file__).parents[1]
 PYTHON = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 GALLERY = sorted(ROOT.glob("examples/plot_*.py"))
 SLOW = {"plot_06_rows_from_disk", "plot_07_kernel_pca", "plot_11_privileged_information"}
+# What the titles of the pictures say, of the variables that a script leaves.
+FINDINGS = {
+    "plot_01_two_views": "rcca.score(x_new, y_new) > linear.score(x_new, y_new) + 1",
+    "plot_03_choose_settings": "scores[1] > scores[3] > scores[5]",
+    "plot_04_how_many_are_real": "2 <= result.n_significant() < 8 and alarms['single rows'] > 20"
+    " and alarms['blocks of 50'] < 15",
+    "plot_05_loadings_and_prediction": "rcca.prediction_score(x_new, y_new)"
+    " > linear.prediction_score(x_new, y_new)",
+    "plot_06_rows_from_disk": "max(megabytes) < 1.2 * min(megabytes)",
+    "plot_07_kernel_pca": "cosines.min() > 0.999",
+    "plot_08_classes_and_clusters": "rlda.score(x_new, c_new) > linear"
+    " and max(right, 1 - right) > 0.99",
+    "plot_10_autoencoder": "models['PCA encoder, curved decoder'].error(x_new)"
+    " < models['PCA'].error(x_new)",
+}
 LIBRARY = ROOT / "src" / "rnca"
 MODULES = [
     ".".join(("rnca", *file.relative_to(LIBRARY).with_suffix("").parts))
@@ -87,10 +102,18 @@ def test_gallery_example_runs_prints_and_draws(script, capsys):
         pytest.importorskip("distributed", reason="run by `make docs`")
     pyplot.switch_backend("agg")
     with warnings.catch_warnings():
-        runpy.run_path(str(script), run_name="__main__")
+        names = runpy.run_path(str(script), run_name="__main__")
+    assert eval(FINDINGS.get(script.stem, "True"), names)
     assert len(capsys.readouterr().out) > 40
     assert pyplot.get_fignums()
     pyplot.close("all")
+
+
+def test_the_part_of_the_readme_that_the_site_shows_is_there():
+    page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for end in re.findall(r'^:(?:start-after|end-before): "(.+)"$', page, re.MULTILINE):
+        assert readme.count(end) == 1
 
 
 def test_the_reproducers_matrix_names_exhibits_that_exist():
@@ -101,7 +124,8 @@ def test_the_reproducers_matrix_names_exhibits_that_exist():
     files = set(re.findall(r"`((?:tables|figures)/\w+\.(?:md|svg))`", page)) - {"tables/claims.md"}
     assert len(files) > 10
     assert [file for file in files if f"file: {file}\n" not in there] == []
-    names = re.findall(r"NAME=(\w+)", page)
+    names = re.findall(r"^\|[^|]+\| `([a-z]\w+)` \|", page, re.MULTILINE)
+    assert len(names) > 8
     assert [name for name in names if f"/{name}." not in there] == []
 
 
