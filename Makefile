@@ -1,6 +1,6 @@
 # Every target sets up .venv by itself, once. For example: make run CORES=1 ARGS="--dry-run"; make setup PYTHON=python3.12
 .DEFAULT_GOAL := help
-.PHONY: help setup run paper figure publish settings test test-all test-kernels test-slurm test-faults lint bench docs doctor lock clean
+.PHONY: help setup run paper open figure publish settings test test-all test-kernels test-slurm test-faults lint bench docs doctor lock clean
 
 KILLS ?= 30
 UV := 0.13.8
@@ -25,6 +25,9 @@ run: setup ## Run the workflow on embedded data: no downloads (CORES=…, ARGS=�
 
 paper: setup ## Run the workflow on the paper's data: hours, of which a stopped run keeps what is done (CORES=…, ARGS=… for Snakemake)
 	@$(launch) --configfile=config/paper.yaml $(ARGS)
+
+open: setup ## Open the report of a run in the browser (RUN=embedded, paper, …)
+	@$(python) -m webbrowser -t "file://$(CURDIR)/results/$(or $(RUN),embedded)/report.html"
 
 figure: setup ## Make one table or figure of the paper, after saying how much work that is (NAME=rcca; ARGS=…)
 	@$(python) -m workflow.cli figure $(NAME) $(ARGS)

@@ -3,6 +3,7 @@
 import os
 import shlex
 import sys
+import time
 from pathlib import Path
 
 # This project's own code, before any other that is installed. Snakemake hands its search path on to
@@ -22,8 +23,10 @@ from workflow.lib.requests import Request
 from workflow.lib.resources import growing
 from workflow.lib.settings import check
 from workflow.lib.strict_yaml import load
+from workflow.lib.summary import print_closing
 from workflow.lib.terminal import take_over
 
+STARTED = time.time()
 # Jobs print to logs, where a progress bar is a line each time.
 os.environ.setdefault("TQDM_MININTERVAL", "10")
 if workflow.is_main_process:
@@ -102,8 +105,8 @@ def shown(stage):
 
 
 def exhibits(stage):
-    """List the exhibits of a stage as outputs, for `snakemake --report` too."""
-    files = []
+    """List the exhibits of a stage as outputs, for `snakemake --report` too, and its sentences."""
+    files = [f"{RESULTS}/{stage}/sentences.csv"]
     for each in read_exhibits(stage).of(getattr(settings, stage)):
         told = {"category": read_exhibits(stage).title, "labels": {"exhibit": each.label}}
         path = f"{RESULTS}/{each.file}"

@@ -310,20 +310,20 @@ def finish(options: Namespace, results: Path, started: float) -> int:
     """
     from workflow.data.errors import DataError
     from workflow.lib.provenance import verify  # slow to import
+    from workflow.lib.summary import closing
 
-    summary, report = results / "summary.txt", results / "report.html"
+    summary = results / "summary.txt"
     all_made = set(options.targets) <= {"all"} and not options.until and not options.omit_from
     is_shown = summary.is_file() and (all_made or summary.stat().st_mtime >= started)
     files = [*map(Path, options.targets)]
     files = [file for file in files if file.parts[:1] == ("results",) and file.is_file()]
     try:
-        verify(*files, *([summary, report] if is_shown else []))
+        verify(*files)
+        if is_shown:
+            print(closing(results, time.time() - started))
     except DataError as error:
         print(f"Not all results are what this run computed. {error}", file=sys.stderr)
         return 1
-    if is_shown:
-        print("\n" + summary.read_text(encoding="utf-8"), end="")
-        print(f"\nReport: {report}")
     return 0
 
 

@@ -3,6 +3,7 @@ from workflow.data.catalogue import standing_in
 
 EXHIBITS = {stage: read_exhibits(stage).of(getattr(settings, stage)) for stage in stage_names()}
 SHOWN = [f"{RESULTS}/{each.file}" for found in EXHIBITS.values() for each in found]
+SENTENCES = [f"{RESULTS}/{stage}/sentences.csv" for stage, found in EXHIBITS.items() if found]
 STAND_INS = standing_in(settings.used())
 
 
@@ -64,7 +65,7 @@ summary_request = asks(
     {
         "titles": {
             stage: getattr(getattr(settings, stage), "titles", dict)() for stage in stage_names()
-        }
+        },
     },
 )
 
@@ -83,7 +84,7 @@ rule gather:
         benchmark_of("gather/{stage}/{what}")
     wildcard_constraints:
         stage="|".join(PARTS),
-        what="[a-z_]+",
+        what="(?!sentences)[a-z_]+",
     group:
         "report"
     conda:
@@ -124,6 +125,7 @@ rule page:
         ledger=rules.claims.output.csv,
         data=rules.data_table.output[0],
         theory="docs/theory.md",
+        sentences=SENTENCES,
         parts=expand("workflow/lib/page.{kind}", kind=["html.jinja", "css", "js"]),
     output:
         f"{RESULTS}/report.html",
@@ -144,12 +146,7 @@ rule page:
 rule summary:
     input:
         request=summary_request.file,
-        tables=[
-            f"{RESULTS}/{each.file}"
-            for found in EXHIBITS.values()
-            for each in found
-            if each.screen
-        ],
+        sentences=SENTENCES,
         outcomes=[
             file
             for stage in stage_names()

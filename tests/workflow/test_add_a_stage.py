@@ -27,7 +27,7 @@ def test_the_page_adds_a_stage(project):
 
     code, screen = project.launch("--configfile", "mine.yaml")
     assert code == 0, screen
-    assert "| digits | x | 899 | 32 |" in screen
+    assert "shape: The views have 32 columns.\n" in screen
     assert "Rows and columns of the two views." in project.file(
         "results/shapes/report.html"
     ).read_text("utf-8")

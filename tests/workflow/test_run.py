@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from markupsafe import escape
 
 from rnca import load_model
 from workflow.lib.claims import read_claims
-from workflow.lib.exhibits import stage_names
+from workflow.lib.exhibits import read_exhibits, stage_names
+from workflow.lib.settings import check
 
 ROOT = Path(__file__).parents[2]
 
@@ -88,9 +90,27 @@ def test_run_leaves_tables_figures_report_and_says_so(finished):
     ):
         assert (results / name).stat().st_size > 0
         assert (results / f"{name}.json").is_file()
-    assert (results / "tables/rcca.md").read_text(encoding="utf-8") in finished.screen
     assert "All that these settings ask for was run.\n" in finished.screen
     assert finished.screen.rstrip().endswith("Report: results/test/report.html")
+    summary = finished.screen[finished.screen.index("\nClaims: ") :].strip().splitlines()
+    assert len(summary) <= 25
+    assert max(map(len, summary)) <= 100
+    for stage in stage_names():
+        assert any(line.startswith(f"{stage}: ") for line in summary)
+
+
+def test_every_table_and_figure_has_a_sentence(finished):
+    results = finished.file("results/test")
+    page = (results / "report.html").read_text(encoding="utf-8")
+    settings = check(yaml.safe_load(finished.file("config/test.yaml").read_text("utf-8")))
+    for stage in stage_names():
+        said = pd.read_csv(results / stage / "sentences.csv").set_index("exhibit")["sentence"]
+        files = [each.file for each in read_exhibits(stage).of(getattr(settings, stage))]
+        assert sorted(said.index) == sorted(files)
+        for sentence in said:
+            assert sentence.endswith(".")
+            assert "nan" not in sentence
+            assert escape(sentence) in page
 
 
 def test_claims_name_columns_that_the_run_has(finished):

@@ -11,8 +11,7 @@
         caption: One or two sentences.
         when: timed           # optional: made only if this holds of the stage's settings
         headline: 1           # optional: place of its sentence among the findings at the top
-        leading: true         # optional: shown there, not in its stage's part
-        screen: true          # optional: also shown in the terminal at the end of a run
+        leading: true         # optional: shown there, with the table of its name, not in its part
 """
 
 from functools import cache
@@ -35,7 +34,6 @@ class Exhibit(NamedTuple):
     when: str | None = None
     headline: int | None = None
     leading: bool = False
-    screen: bool = False
 
 
 class Exhibits(NamedTuple):

@@ -24,14 +24,22 @@ for font in [*fontManager.ttflist]:
     if not font.fname.startswith(matplotlib.get_data_path()):
         fontManager.ttflist.remove(font)
 
-# Okabe and Ito's palette; each map and method also has a marker of its own.
+# After Okabe and Ito, for colour-blind readers; each is 3:1 or more against white and against the
+# page's dark ground, but for black and grey, which the page draws in its own.
+BLUE, VERMILION, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+OCHRE, VIOLET, FAINT = "#A8780A", "#8C6BD1", "#808080"
+BLACK, GREY = "#000000", "#555555"
+INKS = (BLUE, VERMILION, GREEN, PINK, OCHRE, VIOLET)
+# Of up to ten classes, each of which is drawn as its own number besides.
+CLASSES = (*INKS, "#117733", "#AA4499", "#CC6677", "#777777")
+# Filled markers are ours, hollow ones the paper's; each map and method has a marker of its own.
 LOOK: dict[str, dict[str, Any]] = {
-    "linear": {"color": "#555555", "linestyle": "--"},
-    "fourier": {"color": "#0072B2", "marker": "o"},
-    "nystroem": {"color": "#D55E00", "marker": "s"},
-    "dcca": {"color": "#009E73", "marker": "^"},
-    "dcca2013": {"color": "#56B4E9", "marker": "v"},
-    "kcca": {"color": "#CC79A7", "marker": "D"},
+    "linear": {"color": GREY, "linestyle": "--"},
+    "fourier": {"color": BLUE, "marker": "o"},
+    "nystroem": {"color": VERMILION, "marker": "s"},
+    "dcca": {"color": GREEN, "marker": "^"},
+    "dcca2013": {"color": VIOLET, "marker": "v"},
+    "kcca": {"color": PINK, "marker": "D"},
 }
 _PANELS_A_ROW = 3
 STYLE: dict[Any, Any] = {
@@ -42,6 +50,7 @@ STYLE: dict[Any, Any] = {
     "axes.grid": True,
     "grid.color": "#dddddd",
     "grid.linewidth": 0.6,
+    "axes.prop_cycle": matplotlib.rcsetup.cycler(color=INKS),
     "lines.linewidth": 1.6,
     "lines.markersize": 4.5,
     "legend.frameon": False,

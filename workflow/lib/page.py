@@ -122,16 +122,21 @@ def write_page(
     script = _part("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     exhibits = [each for section in sections for each in section.exhibits]
-    told = [each for each in exhibits if each.headline]
+    told = [each for each in exhibits if each.headline and each.sentence]
     first = sorted(told, key=lambda each: each.headline or 0)
+    leading = list(dict.fromkeys(each.path.stem for each in first if each.leading))
     jinja = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     page = jinja.from_string(_part("page.html.jinja")).render(
         run=run,
         title=title,
         answer=counts(judgements),
-        sections=[_rendered(section, place) for section in sections],
+        sections=[_rendered(section, place, leading) for section in sections],
         headlines=[{"sentence": each.sentence, "id": _id(each)} for each in first],
-        leading=_grouped([each for each in first if each.leading], place),
+        leading=[
+            group
+            for stem in leading
+            for group in _grouped([each for each in exhibits if each.path.stem == stem], place)
+        ],
         claims=[_claim(judgement, place) for judgement in judgements],
         counts=[
             {
@@ -176,13 +181,15 @@ def inline_svg(svg: str, name: str, alternative: str) -> str:
     return body.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
 
 
-def _rendered(section: Section, place: Path) -> dict[str, Any]:
+def _rendered(section: Section, place: Path, leading: Collection[str]) -> dict[str, Any]:
     # A document's own title gives way to the section's, its headings stand below that.
     body = re.sub(r"\A# .*\n", "", section.text)
     return {
         "name": section.name,
         "title": section.title,
-        "exhibits": _grouped([each for each in section.exhibits if not each.leading], place),
+        "exhibits": _grouped(
+            [each for each in section.exhibits if each.path.stem not in leading], place
+        ),
         "text": markdown(re.sub(r"^(#+ )", r"#\1", body, flags=re.MULTILINE)),
         "text_title": section.text_title,
     }

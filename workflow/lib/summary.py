@@ -1,32 +1,115 @@
-"""What the screen shows at the end of a run."""
+"""What the screen shows at the end of a run, on one screen: verdicts, findings, what is missing."""
 
+import textwrap
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from workflow.data.audit import leak_lines
+from workflow.data.errors import DataError
 from workflow.lib.job import job
 from workflow.lib.outcomes import read_outcomes, unavailable_reason
-from workflow.lib.provenance import checked, write_text
+from workflow.lib.provenance import checked, read_csv, verify, write_text
+
+_WIDTH = 98
+_LINES = 2
+
+
+def shortened(text: str) -> list[str]:
+    """Break a text into at most two lines of the screen."""
+    return textwrap.wrap(text, _WIDTH, max_lines=_LINES, placeholder=" …", subsequent_indent="  ")
+
+
+def by_reason(reasons: Mapping[str, str]) -> list[str]:
+    """List what has the same reason in one line."""
+    names: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        names.setdefault(reason, []).append(name)
+    return [f"{', '.join(those)}: {reason}" for reason, those in names.items()]
+
+
+def summary(
+    counts: str,
+    findings: Mapping[str, str],
+    not_run: Mapping[str, str],
+    not_fetched: Mapping[str, str],
+    leaks: Iterable[str],
+) -> str:
+    """Lay out the summary.
+
+    Parameters
+    ----------
+    counts : str
+        Of the verdicts; empty if nothing that the claims rest on was run.
+    findings : mapping of stage to sentence
+    not_run : mapping of experiment to reason
+    not_fetched : mapping of dataset to reason
+    leaks : iterable of str
+        Ways in which training rows give test rows away.
+    """
+    lines = shortened(f"Claims: {counts}") if counts else []
+    for stage, sentence in findings.items():
+        lines += shortened(f"{stage}: {sentence}")
+    for line in by_reason(not_run):
+        lines += shortened(f"Not run: {line}")
+    for line in by_reason(not_fetched):
+        lines += shortened(f"Could not be fetched, and is tried again by the next run: {line}")
+    if not not_run and not not_fetched:
+        lines.append("All that these settings ask for was run.")
+    if telling := list(leaks):
+        lines += shortened(f"Leaks: {'; '.join(telling)}")[:1]
+    return "\n".join(lines) + "\n"
+
+
+def closing(results: Path, seconds: float) -> str:
+    """Return the summary of a run with its time and its files, once these are proved to be its own.
+
+    Raises
+    ------
+    DataError
+        If the summary or the report, or a file that they were made from, is not what its job wrote.
+    """
+    text, report = results / "summary.txt", results / "report.html"
+    verify(text, report)
+    minutes, rest = divmod(int(seconds), 60)
+    return (
+        f"\n{text.read_text(encoding='utf-8')}"
+        f"Time: {minutes} min {rest} s · log: {results / 'logs'}\nReport: {report}"
+    )
+
+
+def print_closing(results: str, started: float, now: float) -> None:
+    """Print the summary that plain Snakemake has just made, or why it cannot be trusted."""
+    file = Path(results, "summary.txt")
+    if file.is_file() and file.stat().st_mtime >= started:
+        try:
+            print(closing(Path(results), now - started))
+        except DataError as error:
+            print(f"Not all results are what this run computed. {error}")
+
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
         given = snakemake.input
-        lines = [checked(table).decode() for table in given.get("tables", [])]
-        lines.append(f"Ledger: {checked(given.claims).decode().splitlines()[0]}")
-        not_run = [
-            f"  {asked.titles[Path(file).parent.name].get(name, name)}: {reason}"
+        findings = {}
+        for file in given.get("sentences", []):
+            said = read_csv(file)
+            if len(said):
+                findings[Path(file).parent.name] = str(said["sentence"].iloc[0])
+        headline = checked(given.claims).decode().splitlines()[0]
+        not_run = {
+            asked.titles[Path(file).parent.name].get(name, name): reason
             for file in given.get("outcomes", [])
             for name, reason in read_outcomes(file, [])[1].items()
-        ]
+        }
         missing = {Path(file).stem: unavailable_reason(file) for file in given.get("records", [])}
-        not_fetched = [f"  {name}: {reason}" for name, reason in missing.items() if reason]
-        if not_run:
-            lines += ["Not run:", *not_run]
-        if not_fetched:
-            lines += ["Could not be fetched, and is tried again by the next run:", *not_fetched]
-        if not not_run + not_fetched:
-            lines.append("All that these settings ask for was run.")
-        if leaks := given.get("leaks"):
-            found, _ = read_outcomes(leaks, ["experiment", "part", "kind", "rows", "of"])
-            telling = leak_lines(found, asked.titles["rcca"])
-            lines += ["Leaks:", *(f"  {line}" for line in telling)] if telling else []
-        write_text(snakemake.output[0], "\n".join(lines) + "\n")
+        leaks, _ = read_outcomes(
+            given.get("leaks", []), ["experiment", "part", "kind", "rows", "of"]
+        )
+        text = summary(
+            "" if headline.startswith("nothing") else headline,
+            findings,
+            not_run,
+            {name: reason for name, reason in missing.items() if reason},
+            leak_lines(leaks, asked.titles["rcca"]),
+        )
+        write_text(snakemake.output[0], text)

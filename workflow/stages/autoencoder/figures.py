@@ -13,16 +13,15 @@ from matplotlib.image import imread
 from matplotlib.ticker import LogLocator, NullLocator
 from numpy.typing import NDArray
 
-from workflow.lib.figures import STYLE, panels, wrapped
+from workflow.lib.figures import BLUE, GREEN, GREY, OCHRE, STYLE, VERMILION, panels, wrapped
 from workflow.stages.autoencoder.tables import METHODS
 
-# Okabe and Ito's palette; each method also has a marker of its own.
 LOOK: dict[str, dict[str, Any]] = {
-    "pca": {"color": "#555555", "linestyle": "--"},
-    "median": {"color": "#0072B2", "marker": "o"},
-    "authors-encoder": {"color": "#E69F00", "marker": "^"},
-    "chosen": {"color": "#009E73", "marker": "s"},
-    "combined": {"color": "#D55E00", "marker": "D"},
+    "pca": {"color": GREY, "linestyle": "--"},
+    "median": {"color": BLUE, "marker": "o"},
+    "authors-encoder": {"color": OCHRE, "marker": "^"},
+    "chosen": {"color": GREEN, "marker": "s"},
+    "combined": {"color": VERMILION, "marker": "D"},
 }
 _AXES = {
     "d": "number of latent factors $d$",

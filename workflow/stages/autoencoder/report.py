@@ -6,11 +6,13 @@ from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv, write_text
+from workflow.lib.sentences import write_sentences
 from workflow.stages.autoencoder.figures import (
     PICTURE_COLUMNS,
     error_figure,
     reconstructions_figure,
 )
+from workflow.stages.autoencoder.sentences import on_sweeps, on_table
 from workflow.stages.autoencoder.tables import (
     ERROR_COLUMNS,
     autoencoder_summary,
@@ -29,3 +31,5 @@ if __name__ == "__main__":
         write_text(out["autoencoder.md"], table)
         save(reconstructions_figure(pictures, summary, titles), out, "autoencoder")
         save(error_figure(summary, titles), out, "autoencoder_errors")
+        shown = {"autoencoder": on_table, "autoencoder_errors": on_sweeps}
+        write_sentences(out, {name: say(summary, titles) for name, say in shown.items()})

@@ -9,14 +9,24 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
-from workflow.lib.figures import STYLE
+from workflow.lib.figures import (
+    BLACK,
+    BLUE,
+    FAINT,
+    GREEN,
+    GREY,
+    OCHRE,
+    PINK,
+    STYLE,
+    VERMILION,
+    VIOLET,
+)
 from workflow.stages.bounds.norms import cca_bound, limiting_cca_error
 from workflow.stages.bounds.tables import CLAIMED
 
-# Okabe and Ito's palette.
-_OURS, _PAPER, _REFERENCE = "#0072B2", "black", "#D55E00"
-_VARIANTS = (("#009E73", "^"), ("#CC79A7", "v"), ("#E69F00", "D"), ("#56B4E9", "s"))
-_SIZES = (("#56B4E9", "^"), ("#0072B2", "o"), ("#000000", "s"), ("#009E73", "v"))
+_OURS, _PAPER = BLUE, BLACK
+_VARIANTS = ((GREEN, "^"), (PINK, "v"), (OCHRE, "D"), (VIOLET, "s"))
+_SIZES = ((VIOLET, "^"), (BLUE, "o"), (BLACK, "s"), (GREEN, "v"))
 _BOUNDS = {
     "bound_printed": ("bound as printed", ":"),
     "bound_sharp": (r"bound with measured $\Vert K\Vert$ (RPCA)", "-."),
@@ -29,7 +39,9 @@ _SYMBOLS = {"n": "$n$", "m": "$m$", "gamma": r"$\gamma$"}
 
 
 def bounds_figure(points: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Mean norms with the range of 95 % of the draws, the paper's points, and the bounds.
+    """Mean norms over the printed bound with 95 % of the draws, and the paper's points.
+
+    Where a line is flat, the norm grows as the bound says; at 1 it would attain the bound.
 
     Parameters
     ----------
@@ -44,13 +56,20 @@ def bounds_figure(points: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
         places = [axes[0], axes[1], axes[3], axes[4], axes[5]]
         for place, (panel, varying) in zip(places, CLAIMED, strict=True):
             rows = points[(points["panel"] == panel) & (points["varying"] == varying)]
-            _norms(place, rows, titles)
+            _norms(place, _over_bound(rows), titles)
             _logarithmic(place, plain=varying != "gamma")
             place.set_xlabel(_SYMBOLS[varying])
+            place.set_ylabel("norm / printed bound")
             place.set_title(f"{_NORMS[panel]} against {_SYMBOLS[varying]}")
         axes[2].set_axis_off()
         _legend_in(axes[2], places)
     return figure
+
+
+def _over_bound(rows: pd.DataFrame) -> pd.DataFrame:
+    columns = ["mean", "low", "high", "published", "bound_sharp"]
+    ratios = rows[columns].div(rows["bound_printed"], axis="index")
+    return rows.assign(**ratios, bound_printed=1.0)
 
 
 def _logarithmic(axes: Any, *, plain: bool) -> None:
@@ -76,8 +95,6 @@ def _norms(axes: Any, rows: pd.DataFrame, titles: Mapping[str, str]) -> None:
             variant["value"], variant["mean"],
             color=color, marker=marker, linewidth=1.1, label=titles[name],
         )  # fmt: skip
-    if (ours["varying"] == "m").all():
-        _reference(axes, ours)
     paper = rows.dropna(subset="published").drop_duplicates("value").sort_values("value")
     if len(paper):
         axes.plot(
@@ -85,17 +102,7 @@ def _norms(axes: Any, rows: pd.DataFrame, titles: Mapping[str, str]) -> None:
             color=_PAPER, marker="o", markerfacecolor="none", markersize=7, linestyle="none",
         )  # fmt: skip
     for column, (label, style) in _BOUNDS.items():
-        axes.plot(ours["value"], ours[column], color="#555555", linestyle=style, label=label)
-
-
-def _reference(axes: Any, rows: pd.DataFrame) -> None:
-    """Draw the multiple of m^(-1/2) nearest to the mean norms, as the paper does."""
-    curve, mean = rows["value"].to_numpy() ** -0.5, rows["mean"].to_numpy()
-    scale = (mean @ curve) / (curve @ curve)
-    axes.plot(
-        rows["value"], scale * curve,
-        color=_REFERENCE, linewidth=1.1, label="nearest multiple of $m^{-1/2}$",
-    )  # fmt: skip
+        axes.plot(ours["value"], ours[column], color=GREY, linestyle=style, label=label)
 
 
 def _legend_in(axes: Any, panels: Iterable[Any]) -> None:
@@ -138,15 +145,15 @@ def _against_m(axes: Any, rows: pd.DataFrame) -> None:
     limit = np.array([limiting_cca_error(n, each / n, 2 * gamma) for each in m])
     axes.fill_between(
         m, bound, limit, where=limit > bound,
-        color=_REFERENCE, alpha=0.2, linewidth=0, label="violation",
+        color=VERMILION, alpha=0.2, linewidth=0, label="violation",
     )  # fmt: skip
     axes.plot(m, limit, color=_OURS, linewidth=1.1, label="limit for large $n$")
     axes.errorbar(
         rows["m"], rows["error"], rows["sd"].fillna(0.0),
         color=_OURS, marker="o", linestyle="none", label="error, mean",
     )  # fmt: skip
-    axes.plot(m, bound, color="#555555", linestyle=":", label="Theorem 4")
-    axes.axvline(n, color="#999999", linewidth=0.8)
+    axes.plot(m, bound, color=GREY, linestyle=":", label="Theorem 4")
+    axes.axvline(n, color=FAINT, linewidth=0.8)
     _logarithmic(axes, plain=True)
     axes.set(xlabel="$m$", ylabel=_NORMS["rcca"].removeprefix("RCCA: "))
     axes.set_title(f"unit features, $n$ = {n}, $\\gamma$ = {gamma:g}")
@@ -156,7 +163,7 @@ def _against_m(axes: Any, rows: pd.DataFrame) -> None:
 def _against_ratio(axes: Any, rows: pd.DataFrame, gamma: float) -> None:
     ratios = np.geomspace((rows["m"] / rows["n"]).min(), (rows["m"] / rows["n"]).max(), 200)
     limit = [limiting_cca_error(1, ratio, 2 * gamma) * gamma for ratio in ratios]
-    axes.plot(ratios, limit, color="#999999", linewidth=1.1, label="limit")
+    axes.plot(ratios, limit, color=FAINT, linewidth=1.1, label="limit")
     for n, (color, marker) in zip(sorted(rows["n"].unique()), _SIZES, strict=False):
         group, scale = rows[rows["n"] == n], gamma / n
         axes.plot(
@@ -165,7 +172,7 @@ def _against_ratio(axes: Any, rows: pd.DataFrame, gamma: float) -> None:
         )  # fmt: skip
         bound = [cca_bound(n, max(1, round(ratio * n)), gamma) for ratio in ratios]
         axes.plot(ratios, np.array(bound) * scale, color=color, linestyle=":", linewidth=1.2)
-    axes.plot([], [], color="#555555", linestyle=":", label="Theorem 4, same $n$")
+    axes.plot([], [], color=GREY, linestyle=":", label="Theorem 4, same $n$")
     _logarithmic(axes, plain=True)
     axes.set(xlabel="$m/n$", ylabel=r"error $\cdot\,\gamma/n$")
     axes.set_title(f"the same at several $n$, $\\gamma$ = {gamma:g}")
@@ -180,9 +187,9 @@ def _eigenvalues(axes: Any, rows: pd.DataFrame) -> None:
         axes.plot(within["m"], within["bound"], color=color, linestyle=":", linewidth=1.2)
     n = int(rows["n"].iloc[0])
     m = np.array([rows["m"].min(), rows["m"].max()])
-    axes.plot(m, (m / 4) ** -0.5, color=_REFERENCE, linewidth=1.1, label="$m^{-1/2}$")
-    axes.plot([], [], color="#555555", linestyle=":", label="bound that holds, where below 2")
-    axes.axvline(n, color="#999999", linewidth=0.8)
+    axes.plot(m, (m / 4) ** -0.5, color=VERMILION, linewidth=1.1, label="$m^{-1/2}$")
+    axes.plot([], [], color=GREY, linestyle=":", label="bound that holds, where below 2")
+    axes.axvline(n, color=FAINT, linewidth=0.8)
     _logarithmic(axes, plain=True)
     axes.set(xlabel="$m$", ylabel=r"$\max_k |\hat\rho_k^2 - \rho_k^2|$")
     axes.set_ylim(bottom=rows["error"].min() / 60)

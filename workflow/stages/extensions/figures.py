@@ -8,23 +8,34 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from workflow.lib.figures import LOOK, STYLE, error_bars, legend, panels, wrapped
+from workflow.lib.figures import (
+    BLUE,
+    GREEN,
+    GREY,
+    LOOK,
+    STYLE,
+    VERMILION,
+    error_bars,
+    legend,
+    panels,
+    wrapped,
+)
 from workflow.stages.extensions.tables import CLASSIFIERS, CLUSTERINGS, COEFFICIENTS, power_of
 
 _CLUSTERING_LINES = {
-    "kmeans": {"color": "#009E73", "linestyle": ":"},
-    "exact": {"color": "#555555", "linestyle": "--"},
+    "kmeans": {"color": GREEN, "linestyle": ":"},
+    "exact": {"color": GREY, "linestyle": "--"},
 }
-_CLUSTERS = (("#0072B2", "o"), ("#D55E00", "^"))
+_CLUSTERS = ((BLUE, "o"), (VERMILION, "^"))
 _DRAWN = ("kmeans", "nystroem")
 _CLASSIFIER_LINES: dict[str, dict[str, Any]] = {
-    "lda": {"color": "#555555", "linestyle": "--"},
-    "svm": {"color": "#009E73", "linestyle": ":"},
+    "lda": {"color": GREY, "linestyle": "--"},
+    "svm": {"color": GREEN, "linestyle": ":"},
 }
 _COEFFICIENT_LOOKS = {
-    "pearson": {"color": "#555555", "marker": "^", "linestyle": "--"},
-    "spearman": {"color": "#009E73", "marker": "s", "linestyle": ":"},
-    "rdc": {"color": "#0072B2", "marker": "o"},
+    "pearson": {"color": GREY, "marker": "^", "linestyle": "--"},
+    "spearman": {"color": GREEN, "marker": "s", "linestyle": ":"},
+    "rdc": {"color": BLUE, "marker": "o"},
 }
 
 
@@ -61,7 +72,8 @@ def clustering_figure(
 
 def _scatter(axes: Any, points: pd.DataFrame, title: str) -> None:
     for (colour, marker), (_, group) in zip(_CLUSTERS, points.groupby("cluster"), strict=False):
-        axes.scatter(group["x1"], group["x2"], s=5, c=colour, marker=marker, linewidths=0)
+        look = {"s": 5, "marker": marker, "linewidths": 0, "rasterized": True}
+        axes.scatter(group["x1"], group["x2"], c=colour, **look)
     axes.set_aspect("equal")
     axes.set_title(title)
 

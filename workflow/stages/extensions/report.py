@@ -10,6 +10,8 @@ from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv, write_text
+from workflow.lib.sentences import write_sentences
+from workflow.stages.extensions import sentences
 from workflow.stages.extensions.figures import (
     blank,
     clustering_figure,
@@ -43,11 +45,13 @@ class Report(NamedTuple):
     summary : DataFrame
         The numbers of the table at full precision.
     figure : Figure
+    sentence : str
     """
 
     table: str
     summary: pd.DataFrame
     figure: Figure
+    sentence: str
 
 
 def on_clustering(
@@ -67,7 +71,8 @@ def on_clustering(
     summary = clustering_summary(scores)
     missing = {titles[part]: reason for part, reason in not_run.items()}
     table = clustering_table(summary, sets, missing)
-    return Report(table, summary, clustering_figure(summary, points, sets))
+    said = sentences.on_clustering(summary, sets)
+    return Report(table, summary, clustering_figure(summary, points, sets), said)
 
 
 def on_discriminants(errors: pd.DataFrame, not_run: Texts, title: str) -> Report:
@@ -84,14 +89,16 @@ def on_discriminants(errors: pd.DataFrame, not_run: Texts, title: str) -> Report
     summary = discriminants_summary(errors)
     if not_run:
         reason = f"**{title}**: not run, {not_run['discriminants']}\n"
-        return Report(reason, summary, blank(f"{title}: not run"))
+        return Report(reason, summary, blank(f"{title}: not run"), "")
     figure = discriminants_figure(summary, title)
-    return Report(discriminants_table(summary, title), summary, figure)
+    said = sentences.on_discriminants(summary, title)
+    return Report(discriminants_table(summary, title), summary, figure, said)
 
 
 def on_dependence(power: pd.DataFrame) -> Report:
     """Report on the rows of part dependence."""
-    return Report(dependence_table(power), power[POWER_COLUMNS], dependence_figure(power))
+    said = sentences.on_dependence(power)
+    return Report(dependence_table(power), power[POWER_COLUMNS], dependence_figure(power), said)
 
 
 def _reports(given: Mapping[str, list[str]], titles: Texts) -> Iterator[tuple[str, Report]]:
@@ -111,7 +118,10 @@ def _reports(given: Mapping[str, list[str]], titles: Texts) -> Iterator[tuple[st
 if __name__ == "__main__":
     with job(snakemake) as asked:
         out = by_name(snakemake.output)
-        for name, report in _reports(snakemake.input, asked.titles):
+        reports = dict(_reports(snakemake.input, asked.titles))
+        said = {f"extensions_{name}": report.sentence for name, report in reports.items()}
+        write_sentences(out, said)
+        for name, report in reports.items():
             write_text(out[f"extensions_{name}.md"], report.table)
             write_csv(out[f"extensions_{name}.csv"], report.summary)
             save(report.figure, out, f"extensions_{name}")

@@ -8,18 +8,29 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from workflow.lib.figures import STYLE, legend, wrapped
+from workflow.lib.figures import (
+    BLUE,
+    GREEN,
+    GREY,
+    OCHRE,
+    PINK,
+    STYLE,
+    VERMILION,
+    VIOLET,
+    legend,
+    wrapped,
+)
 from workflow.stages.lupi.tables import METHOD_NAMES, PREPROCESSING_NAMES, Paper, half_width
 
-_RCCA, _GREY = "#0072B2", "#555555"
+_RCCA, _GREY = BLUE, GREY
 _AGAINST_REG = {
     "rcca": {"color": _RCCA, "marker": "o"},
     "rcca-five": {"color": "black", "marker": "x", "linestyle": ":"},
-    "rcca-permuted-animals": {"color": "#D55E00", "marker": "s"},
-    "rcca-permuted-images": {"color": "#CC79A7", "marker": "D"},
-    "rcca-y": {"color": "#009E73", "marker": "^"},
-    "rcca-attributes": {"color": "#56B4E9", "marker": "v"},
-    "lda": {"color": "#E69F00", "marker": "P"},
+    "rcca-permuted-animals": {"color": VERMILION, "marker": "s"},
+    "rcca-permuted-images": {"color": PINK, "marker": "D"},
+    "rcca-y": {"color": GREEN, "marker": "^"},
+    "rcca-attributes": {"color": VIOLET, "marker": "v"},
+    "lda": {"color": OCHRE, "marker": "P"},
 }
 _NOT_DRAWN = ("majority", "surf", "attributes", "attributes-permuted")
 

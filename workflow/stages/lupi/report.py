@@ -6,7 +6,9 @@ from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv, write_text
+from workflow.lib.sentences import write_sentences
 from workflow.stages.lupi.figures import differences_figure, methods_figure, reg_figure
+from workflow.stages.lupi.sentences import on_differences, on_methods, on_reg, on_verdict
 from workflow.stages.lupi.tables import (
     ACCURACY_COLUMNS,
     SETTINGS_COLUMNS,
@@ -35,3 +37,10 @@ if __name__ == "__main__":
         save(differences_figure(accuracy, published, paper, titles), out, "lupi")
         save(methods_figure(pairs, paper, titles), out, "lupi_methods")
         save(reg_figure(settings, summary, titles), out, "lupi_reg")
+        sentences = {
+            "lupi_verdict": on_verdict(summary, pairs, paper, titles),
+            "lupi": on_differences(pairs, paper, titles),
+            "lupi_methods": on_methods(pairs, titles),
+            "lupi_reg": on_reg(settings, titles),
+        }
+        write_sentences(out, sentences)

@@ -8,38 +8,40 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
 
-from workflow.lib.figures import LOOK, STYLE, legend, wrapped
+from workflow.lib.figures import FAINT, GREEN, GREY, INKS, LOOK, OCHRE, PINK, STYLE, legend, wrapped
 from workflow.lib.tables import BASELINE_NAMES
 from workflow.stages.maps.tables import MEASURED, NAMES, kept
 
 LOOKS: dict[str, dict[str, Any]] = {
     "fourier": LOOK["fourier"],
-    "orthogonal": {"color": "#009E73", "marker": "^"},
-    "qmc": {"color": "#CC79A7", "marker": "D"},
-    "fastfood": {"color": "#E69F00", "marker": "v"},
+    "orthogonal": {"color": GREEN, "marker": "^"},
+    "qmc": {"color": PINK, "marker": "D"},
+    "fastfood": {"color": OCHRE, "marker": "v"},
     "nystroem": LOOK["nystroem"],
 }
 # Weights and landmarks are nearly as many: one line for both.
 _SIZES: dict[str, tuple[Any, dict[str, Any]]] = {
     "deep CCA, the paper's layers": (
         ("dcca", None, "layers"),
-        {"color": "#555555", "linestyle": ":"},
+        {"color": GREY, "linestyle": ":"},
     ),
     "RCCA, weights or landmarks": (
         ("rcca", "fourier", "arrays"),
-        {"color": "#009E73", "marker": "^"},
+        {"color": GREEN, "marker": "^"},
     ),
     "RCCA, Fastfood's factors": (("rcca", "fastfood", "arrays"), LOOKS["fastfood"]),
     "RCCA, seed alone": (("rcca", "fourier", "seed"), LOOKS["fourier"]),
 }
 _MEASURED: dict[str, dict[str, Any]] = {
-    "dcca": {"color": "#555555"},
+    "dcca": {"color": GREY},
     "kcca": {"color": LOOK["kcca"]["color"], "linestyle": "--"},
 }
 
 
 def score_figure(summary: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Kernel error and test correlation against m: a row of panels per experiment that was run.
+    """Kernel error, and gain in test correlation over Fourier features, against m.
+
+    A row of panels per experiment that was run.
 
     Parameters
     ----------
@@ -56,10 +58,10 @@ def score_figure(summary: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
             _guide(left, rows)
             left.set(xscale="log", yscale="log")
             left.set_ylabel(r"kernel error $\|\hat{K} - K\| \, / \, \|K\|$")
-            _lines(right, rows, "test")
+            _lines(right, rows, "gain")
             _paper_points(right, rows)
             right.set_xscale("log")
-            right.set_ylabel(f"sum of {rows['components'].iloc[0]} test correlations")
+            right.set_ylabel("test correlations − Fourier's")
             for axes in (left, right):
                 axes.set_title(wrapped(titles[name]))
                 _ticks(axes, rows["m"], "number of random features $m$")
@@ -148,26 +150,28 @@ def _guide(axes: Any, rows: pd.DataFrame) -> None:
     if len(fourier) > 1:
         start = 0.7 * fourier["kernel_error_mean"].iloc[0]
         line = start * (fourier["m"] / fourier["m"].iloc[0]) ** -0.5
-        look = {"color": "#999999", "linewidth": 1, "linestyle": ":", "label": "$m^{-1/2}$"}
+        look = {"color": FAINT, "linewidth": 1, "linestyle": ":", "label": "$m^{-1/2}$"}
         axes.errorbar(fourier["m"], line, **look)  # as all others, for their order in the legend
 
 
 def _paper_points(axes: Any, rows: pd.DataFrame) -> None:
-    for feature_map, group in rows.dropna(subset="paper").groupby("feature_map", observed=True):
+    """Draw the paper's sums less its own of Fourier features."""
+    known = rows.dropna(subset="paper")
+    fourier = known[known["feature_map"] == "fourier"].set_index("m")["paper"]
+    for feature_map, group in known.groupby("feature_map", observed=True):
         look = {**LOOKS[str(feature_map)], "markerfacecolor": "white", "linestyle": "none"}
-        label = f"{NAMES[str(feature_map)]} (paper)"
-        axes.errorbar(group["m"], group["paper"], label=label, zorder=3, **look)
+        gain = group["paper"].to_numpy() - fourier.reindex(group["m"]).to_numpy()
+        if feature_map != "fourier":
+            label = f"{NAMES[str(feature_map)]} (paper)"
+            axes.errorbar(group["m"], gain, label=label, zorder=3, **look)
 
 
 def _advantage(axes: Any, rows: pd.DataFrame) -> None:
     fastfood = rows[rows["feature_map"] == "fastfood"]
-    shades = matplotlib.colormaps["viridis_r"]
-    sizes = sorted(fastfood["m"].unique())
-    for position, (m, marker) in enumerate(zip(sizes, "osD^vP", strict=False)):
+    for m, color, marker in zip(sorted(fastfood["m"].unique()), INKS, "osD^vP", strict=False):
         group = fastfood[fastfood["m"] == m]
-        color = shades(0.2 + 0.8 * position / max(len(sizes) - 1, 1))
         axes.plot(group["d"], group["speedup"], color=color, marker=marker, label=f"$m = {m}$")
-    axes.axhline(1, color="#555555", linewidth=1, linestyle="--")
+    axes.axhline(1, color=GREY, linewidth=1, linestyle="--")
     axes.legend()
 
 

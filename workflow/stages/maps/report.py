@@ -7,8 +7,10 @@ from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv, write_text
 from workflow.lib.published import beside_published
+from workflow.lib.sentences import write_sentences
 from workflow.stages.maps.figures import score_figure, size_figure, speed_figure
 from workflow.stages.maps.fit import SCORE_COLUMNS
+from workflow.stages.maps.sentences import on_scores, on_sizes, on_speeds
 from workflow.stages.maps.sizes import model_sizes
 from workflow.stages.maps.tables import (
     score_summary,
@@ -49,3 +51,10 @@ if __name__ == "__main__":
         write_csv(out["maps_sizes.csv"], sizes)
         write_text(out["maps_sizes.md"], size_table(sizes))
         save(size_figure(sizes), out, "maps_sizes")
+
+        sentences = {
+            "maps": on_scores(summary, titles),
+            "maps_speed": on_speeds(speeds),
+            "maps_sizes": on_sizes(sizes),
+        }
+        write_sentences(out, sentences)

@@ -1,59 +1,104 @@
 """Figures of the rcca stage: correlation against m, against minutes, and at values of reg."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
 
-from workflow.lib.figures import LOOK, STYLE, error_bars, legend, panels, wrapped
+from workflow.lib.figures import GREY, LOOK, STYLE, error_bars, legend, panels, wrapped
 from workflow.lib.published import METHODS, comparable
 from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES
 from workflow.stages.rcca.series import PROTOCOL_NAMES
 
 _DEEP = ("dcca", "dcca2013")
 _PAPER_LINES = {
-    "linear_cca": ("linear CCA (paper)", "#555555"),
+    "linear_cca": ("linear CCA (paper)", GREY),
     "dcca": ("deep CCA (paper)", LOOK["dcca"]["color"]),
 }
 
 
 def rcca_figure(
     summary: pd.DataFrame,
-    series: pd.DataFrame,
     published: pd.DataFrame,
     experiments: Collection[str],
     titles: Mapping[str, str],
 ) -> Figure:
-    """Test correlation against m, one panel per experiment that was run, and per series.
+    """Test correlation against m, one panel per experiment that was run, less the paper's below.
 
     Parameters
     ----------
     summary : DataFrame
-        Of `rcca_summary`, with or without rows of baselines.
-    series : DataFrame
-        Of `over_speakers`; the rows at the fixed reg are drawn.
+        Of `beside_published`, with or without rows of baselines.
     published : DataFrame
         The paper's Table 1.
     experiments : collection of str
         Those that follow the paper's protocol; its points are drawn beside no other.
-    titles : mapping of experiment or series to title
+    titles : mapping of experiment to title
     """
-    series = series[series["reg"] == "fixed"]
-    names = [*dict.fromkeys(summary["experiment"]), *dict.fromkeys(series["series"])]
+    names = list(dict.fromkeys(summary["experiment"]))
+    beside = set(summary.dropna(subset="difference")["experiment"])
     with matplotlib.rc_context(STYLE):
-        figure, axes_of = panels(names)
+        figure, axes_of, strip_of = _with_strips(names, beside)
         for name, axes in axes_of.items():
             ours = summary[summary["experiment"] == name]
-            if len(ours):
-                _rcca_panel(axes, ours)
-                _published(axes, comparable(published, ours.iloc[0], experiments))
-            else:
-                _series_panel(axes, series[series["series"] == name])
+            _rcca_panel(axes, ours)
+            _published(axes, comparable(published, ours.iloc[0], experiments))
+            axes.set_title(wrapped(titles[name]))
+            axes.set_ylabel("sum of test correlations")
+            lowest = strip_of.get(name, axes)
+            lowest.set_xlabel("number of random features $m_x = m_y$")
+            if name in strip_of:
+                _strip(lowest, ours)
+        legend(figure, list(axes_of.values()))
+    return figure
+
+
+def _with_strips(
+    names: Sequence[str], beside: Collection[str]
+) -> tuple[Figure, dict[str, Any], dict[str, Any]]:
+    """Make panels, and a strip below each that has the paper's numbers beside it."""
+    if not beside:
+        return *panels(names), {}
+    figure, columns = Figure(figsize=(4.6 * len(names), 5.0), layout="constrained"), len(names)
+    above, below = figure.subplots(2, columns, squeeze=False, sharex="col", height_ratios=[3, 1])
+    strips = dict(zip(names, below, strict=True))
+    for name in set(names) - set(beside):
+        strips.pop(name).set_axis_off()
+    return figure, dict(zip(names, above, strict=True)), strips
+
+
+def _strip(axes: Any, rows: pd.DataFrame) -> None:
+    """Draw what ours has more than the paper's."""
+    axes.axhline(0, color=GREY, linewidth=1.0)
+    for name, group in rows.dropna(subset="difference").groupby("feature_map", observed=True):
+        if name != "linear":
+            deviation = group["test_sd"].fillna(0.0)
+            axes.errorbar(
+                group["m"], group["difference"], deviation, capsize=2.5, **LOOK[str(name)]
+            )
+    axes.set_ylabel("ours − paper")
+
+
+def speakers_figure(series: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    """Test correlation against m on random frames and with utterances held out, panel by series.
+
+    Parameters
+    ----------
+    series : DataFrame
+        Of `over_speakers`; the rows at the fixed reg are drawn.
+    titles : mapping of series to title
+    """
+    rows = series[series["reg"] == "fixed"]
+    with matplotlib.rc_context(STYLE):
+        figure, axes_of = panels(list(dict.fromkeys(rows["series"])), panels_a_row=2)
+        for name, axes in axes_of.items():
+            _series_panel(axes, rows[rows["series"] == name])
             axes.set_title(wrapped(titles[name]))
             axes.set_xlabel("number of random features $m_x = m_y$")
             axes.set_ylabel("sum of test correlations")
+            axes.set_ylim(bottom=0)
         legend(figure, list(axes_of.values()))
     return figure
 

@@ -7,6 +7,8 @@ from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv
 from workflow.lib.published import beside_published
+from workflow.lib.sentences import write_sentences
+from workflow.stages.rcca import sentences
 from workflow.stages.rcca.baselines_tables import (
     DEEP_COLUMNS,
     EPOCH_COLUMNS,
@@ -23,8 +25,15 @@ from workflow.stages.rcca.figures import (
     minutes_figure,
     rcca_figure,
     regs_figure,
+    speakers_figure,
 )
-from workflow.stages.rcca.series import by_speaker, floor_blocks, over_speakers, series_blocks
+from workflow.stages.rcca.series import (
+    by_speaker,
+    floor_blocks,
+    floor_rows,
+    over_speakers,
+    series_blocks,
+)
 from workflow.stages.rcca.table1 import (
     SUMS_COLUMNS,
     TIMING_COLUMNS,
@@ -77,12 +86,21 @@ if __name__ == "__main__":
         write_csv(out["rcca.csv"], summary)
         write_markdown(out["rcca.md"], blocks)
         write_latex(out["rcca.tex"], blocks)
-        write_markdown(out["rcca_floor.md"], floor_blocks(summary, over, series, main_titles))
+        floors = floor_rows(summary, over, series, main_titles)
+        write_markdown(out["rcca_floor.md"], floor_blocks(floors))
         main = summary[summary["experiment"].isin(main_titles)]
-        save(rcca_figure(main, over, published, paper, titles), out, "rcca")
+        said = {
+            "rcca": sentences.on_table1(main, titles),
+            "rcca_speakers": sentences.on_protocols(over, titles),
+            "rcca_floor": sentences.on_floor(floors),
+            "leaks": sentences.on_leaks(leaks, asked.titles),
+            "rcca_minutes": sentences.on_minutes(summary, titles),
+        }
+        save(rcca_figure(main, published, paper, titles), out, "rcca")
         write_csv(out["leaks.csv"], leaks)
         write_leaks_table(out["leaks.md"], leaks, asked.titles)
         if series:
+            save(speakers_figure(over, titles), out, "rcca_speakers")
             write_csv(out["rcca_speakers.csv"], speakers)
             write_csv(out["rcca_series.csv"], over)
         if "rcca_minutes.md" in out:
@@ -95,21 +113,26 @@ if __name__ == "__main__":
             write_csv(out["rcca_cv.csv"], choice)
             write_markdown(out["rcca_cv.md"], chosen_blocks(choice, titles))
             save(cv_figure(choice, titles), out, "rcca_cv")
+            said["rcca_cv"] = sentences.on_choice(choice)
         if "rcca_regs.md" in out:
             found = by_reg(sums, regs, published, paper)
             write_csv(out["rcca_regs.csv"], found)
             write_markdown(out["rcca_regs.md"], reg_blocks(found, titles))
             save(regs_figure(found, titles), out, "rcca_regs")
+            said["rcca_regs"] = sentences.on_regs(found, titles)
         if "rcca_variants.md" in out:
             compared = beside_base(sums, asked.variants)
             write_csv(out["rcca_variants.csv"], compared)
             write_markdown(out["rcca_variants.md"], variant_blocks(compared, titles))
+            said["rcca_variants"] = sentences.on_variants(compared, titles)
         if "baselines.md" in out:
             baselines = with_paper(baselines_summary(deep, kernel), published, paper)
             baselines = beside_rcca(baselines, deep, kernel, sums)
             search, _ = read_outcomes(given.search, SEARCH_COLUMNS)
             write_csv(out["baselines.csv"], baselines)
+            said["baselines"] = sentences.on_baselines(baselines, titles)
             names = {name: titles[name] for name in asked.compared}
             write_baselines(out["baselines.md"], baselines, curve, search, kernel, not_run, names)
         if "baselines_race.csv" in out:
             write_csv(out["baselines_race.csv"], race(curve, summary))
+        write_sentences(out, said)

@@ -163,10 +163,10 @@ def _between(row: Any) -> str:
     return "–" if pd.isna(row["low"]) else f"{row['low']:.1f} to {row['high']:.1f}"
 
 
-def floor_blocks(
+def floor_rows(
     summary: pd.DataFrame, found: pd.DataFrame, series: Series, titles: Mapping[str, str]
-) -> list[Block]:
-    """Lay out what a sum is worth: the signed sum, the noise floor and the leak audit's share.
+) -> pd.DataFrame:
+    """Return the sums whose noise floor is known, at the largest m, with a ``title``.
 
     Parameters
     ----------
@@ -188,7 +188,11 @@ def floor_blocks(
         ]
     )
     rows = rows[rows["floor_mean"].notna()]
-    rows = rows[rows["m"] == rows.groupby(["title", "method"])["m"].transform("max")]
+    return rows[rows["m"] == rows.groupby(["title", "method"])["m"].transform("max")]
+
+
+def floor_blocks(rows: pd.DataFrame) -> list[Block]:
+    """Lay out what the sums of `floor_rows` are worth: signed, noise floor, rows given away."""
     columns: dict[str, Callable[[Any], str]] = {
         "experiment": lambda row: row["title"],
         "method": method_name,

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from workflow.lib.figures import LOOK, STYLE, legend
+from workflow.lib.figures import BLACK, CLASSES, FAINT, GREEN, LOOK, STYLE, legend
 from workflow.stages.rpca.tables import (
     METHODS,
     NAMES,
@@ -20,14 +20,9 @@ from workflow.stages.rpca.tables import (
 
 _LOOK: dict[str, dict[str, Any]] = {
     **LOOK,
-    "exact": {"color": "#000000", "marker": "D"},
-    "leading": {"color": "#009E73", "marker": "^"},
+    "exact": {"color": BLACK, "marker": "D"},
+    "leading": {"color": GREEN, "marker": "^"},
 }
-# Tol's muted palette and a grey; each class is drawn as its own number besides.
-_CLASSES = (
-    "#332288", "#CC6677", "#117733", "#88CCEE", "#882255",
-    "#999933", "#AA4499", "#44AA99", "#DDCC77", "#777777",
-)  # fmt: skip
 _VALUES = {"pca": "error of the eigenvalues", "cca": "error of the correlations"}
 _MERITS = {"pca": "accuracy of {k} components", "cca": "test correlation, sum of {k}"}
 
@@ -80,7 +75,7 @@ def _error_panel(axes: Any, rows: pd.DataFrame, measure: str, label: str) -> Non
         axes.fill_between(group["m"], *band, color=look["color"], alpha=0.2, linewidth=0)
     fourier = rows[rows["method"] == "fourier"]
     guide = fourier[f"{measure}_mean"].iloc[0] * (fourier["m"] / fourier["m"].iloc[0]) ** -0.5
-    axes.plot(fourier["m"], guide, color="#999999", linestyle=":", label="$\\propto m^{-1/2}$")
+    axes.plot(fourier["m"], guide, color=FAINT, linestyle=":", label="$\\propto m^{-1/2}$")
     axes.set_yscale("log")
     _features_axis(axes, rows)
     axes.set_ylabel(label)
@@ -137,8 +132,9 @@ def _scatter_panel(axes: Any, rows: pd.DataFrame, method: str) -> None:
             group["component_2"],
             s=14,
             marker=f"${label}$",
-            color=_CLASSES[label % len(_CLASSES)],
+            color=CLASSES[label % len(CLASSES)],
             linewidths=0.2,
+            rasterized=True,  # thousands of glyphs would be most of the page
         )
     of = f", $m = {rows['m'].iloc[0]}$" if method in ("fourier", "nystroem") else ""
     axes.set_title(f"{NAMES['pca'][method]}{of}")

@@ -4,7 +4,9 @@ from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv, write_text
+from workflow.lib.sentences import write_sentences
 from workflow.stages.rpca.figures import agreement_figure, scatter_figure, times_figure
+from workflow.stages.rpca.sentences import on_agreement, on_errors, on_scatter, on_times
 from workflow.stages.rpca.tables import (
     ERRORS_COLUMNS,
     MERITS_COLUMNS,
@@ -27,8 +29,9 @@ if __name__ == "__main__":
         write_text(out["rpca.md"], table(errors, merits, times, not_run, titles))
         write_csv(out["rpca.csv"], errors_summary(errors))
         write_csv(out["rpca_merits.csv"], merits_summary(merits))
-        write_csv(out["rpca_rates.csv"], rates(errors))
-        write_csv(out["rpca_exponents.csv"], exponents(times))
+        falling, laws = rates(errors), exponents(times)
+        write_csv(out["rpca_rates.csv"], falling)
+        write_csv(out["rpca_exponents.csv"], laws)
         for analysis in ("pca", "cca"):
             if f"rpca_{analysis}.svg" in out:
                 save(agreement_figure(errors, merits, analysis, titles), out, f"rpca_{analysis}")
@@ -36,3 +39,11 @@ if __name__ == "__main__":
             save(scatter_figure(scores, titles), out, "rpca_scatter")
         if "rpca_times.svg" in out:
             save(times_figure(times, titles), out, "rpca_times")
+        sentences = {
+            "rpca": on_agreement(errors, titles),
+            "rpca_pca": on_errors(errors, falling, "pca", titles),
+            "rpca_cca": on_errors(errors, falling, "cca", titles),
+            "rpca_scatter": on_scatter(scores, titles),
+            "rpca_times": on_times(laws, titles),
+        }
+        write_sentences(out, sentences)

@@ -65,6 +65,8 @@ def test_run_leaves_verdict_table_figures_and_csvs(finished):
     assert sorted(accuracy["partition"].unique()) == [0, 1]
     verdict = (results / "tables/lupi_verdict.md").read_text(encoding="utf-8")
     assert verdict.startswith("**digits with attributes**\n\n- In short: ")
-    assert verdict in (results / "summary.txt").read_text(encoding="utf-8")
+    sentence = pd.read_csv(results / "lupi/sentences.csv")["sentence"].iloc[0]
+    conclusion = verdict.splitlines()[2].removeprefix("- In short: ")
+    assert sentence == f"Digits with attributes: {conclusion}"
     for name in ("tables/lupi.md", "tables/lupi_pairs.csv", "figures/lupi_reg.png"):
         assert (results / name).stat().st_size > 0

@@ -195,7 +195,7 @@ def test_figures_can_be_written(tmp_path, scores, times, sizes):
     for figure in figures:
         assert svg_of(figure, tmp_path)
     labels = figures[0].axes[1].get_legend_handles_labels()[1]
-    assert {"Fourier", "Nyström", "Fourier (paper)", "Nyström (paper)"} == set(labels)
+    assert set(labels) == {"Fourier", "Nyström", "Nyström (paper)"}
     (line,) = figures[1].axes[1].get_legend_handles_labels()[0]
     assert line.get_ydata().tolist() == [4.0]
 

@@ -13,8 +13,20 @@ from workflow.lib.outcomes import split_outcomes
 from workflow.lib.published import beside_published
 from workflow.lib.tables import minutes
 from workflow.stages.rcca.baselines_tables import DEEP_COLUMNS, EPOCH_COLUMNS, KERNEL_COLUMNS
-from workflow.stages.rcca.figures import cv_figure, minutes_figure, rcca_figure, regs_figure
-from workflow.stages.rcca.series import by_speaker, floor_blocks, over_speakers, series_blocks
+from workflow.stages.rcca.figures import (
+    cv_figure,
+    minutes_figure,
+    rcca_figure,
+    regs_figure,
+    speakers_figure,
+)
+from workflow.stages.rcca.series import (
+    by_speaker,
+    floor_blocks,
+    floor_rows,
+    over_speakers,
+    series_blocks,
+)
 from workflow.stages.rcca.table1 import (
     SUMS_COLUMNS,
     TIMING_COLUMNS,
@@ -52,7 +64,6 @@ def golden(name):
     return pd.read_csv(GOLDEN / f"{name}.csv")
 
 
-NO_SERIES = pd.DataFrame(columns=["series", "reg"])
 UNTIMED = pd.DataFrame(columns=list(TIMING_COLUMNS))
 
 
@@ -294,7 +305,7 @@ def test_series_of_one_dataset_has_no_interval_and_one_not_run_says_why():
 
 def test_signed_sum_floor_and_leak_stand_beside_a_sum():
     summary, over, _ = speech_series()
-    (block,) = floor_blocks(summary, over, SERIES, {})
+    (block,) = floor_blocks(floor_rows(summary, over, SERIES, {}))
     expected = ["Z, random frames", "RCCA, Fourier", "1000", "62.00", "62.00", "2.00", "100.0%"]
     assert expected in block.cells
 
@@ -342,8 +353,7 @@ def test_ledger_pairs_speakers_and_leaves_the_level_open(tmp_path):
 
 def test_series_has_a_panel_with_both_protocols_and_the_paper():
     _, over, _ = speech_series()
-    summary = rcca_summary(speech_sums())[:0]
-    (found,) = labels(rcca_figure(summary, over, PUBLISHED, [], {"z": "Z"}))
+    (found,) = labels(speakers_figure(over, {"z": "Z"}))
     fourier = {f"RCCA, Fourier{rest}" for rest in ("", ", utterances held out", " (paper)")}
     assert found == {*fourier, "linear CCA", "linear CCA (paper)"}
 
@@ -378,12 +388,10 @@ def test_paper_stands_beside_its_own_dataset_and_number_of_components_only():
 
 
 def test_paper_stands_beside_no_protocol_of_ours():
-    summary = rcca_summary(read("mnist")[0])
-    assert beside_published(summary, PUBLISHED, ["xrmb"])["paper"].isna().all()
-    assert not any(
-        "paper" in label
-        for label in labels(rcca_figure(summary, NO_SERIES, PUBLISHED, ["xrmb"], TITLES))[0]
-    )
+    summary = beside_published(rcca_summary(read("mnist")[0]), PUBLISHED, ["xrmb"])
+    assert summary["paper"].isna().all()
+    (found,) = labels(rcca_figure(summary, PUBLISHED, ["xrmb"], TITLES))
+    assert not any("paper" in label for label in found)
 
 
 def test_row_counts_that_differ_between_repeats_are_a_range():
@@ -395,10 +403,13 @@ def test_row_counts_that_differ_between_repeats_are_a_range():
 
 
 def test_figure_draws_the_paper_beside_its_own_dataset_only():
-    figure = rcca_figure(
-        rcca_summary(read("mnist", "speech")[0]), NO_SERIES, PUBLISHED, TITLES, TITLES
-    )
-    mnist, speech = labels(figure)
+    summary = beside_published(rcca_summary(read("mnist", "speech")[0]), PUBLISHED, TITLES)
+    figure = rcca_figure(summary, PUBLISHED, TITLES, TITLES)
+    mnist, speech, strip, blank = labels(figure)
+    assert strip == blank == set()
+    fourier = summary[summary["feature_map"] == "fourier"].dropna(subset="difference")
+    assert figure.axes[2].lines[1].get_ydata() == pytest.approx(fourier["difference"].to_numpy())
+    assert not figure.axes[3].axison
     assert speech == {"linear CCA", "RCCA, Nyström"}
     assert mnist - speech == {
         "RCCA, Fourier",
@@ -416,8 +427,8 @@ def test_figure_draws_the_paper_beside_its_own_dataset_only():
 
 def test_figure_draws_deep_cca_as_a_line_where_it_was_trained(tmp_path):
     table1_with_baselines("mnist", "speech").to_csv(tmp_path / "rcca.csv", index=False)
-    figure = rcca_figure(pd.read_csv(tmp_path / "rcca.csv"), NO_SERIES, PUBLISHED, TITLES, TITLES)
-    mnist, speech = labels(figure)
+    figure = rcca_figure(pd.read_csv(tmp_path / "rcca.csv"), PUBLISHED, TITLES, TITLES)
+    mnist, speech, *_ = labels(figure)
     assert "deep CCA" in mnist
     assert "deep CCA" not in speech
     (line,) = (each for each in figure.axes[0].lines if each.get_label() == "deep CCA")
@@ -428,7 +439,7 @@ def test_figure_draws_deep_cca_as_a_line_where_it_was_trained(tmp_path):
 def test_figure_is_the_same_every_time(tmp_path, names):
     one, other = (
         svg_of(
-            rcca_figure(rcca_summary(read(*names)[0]), NO_SERIES, PUBLISHED, TITLES, TITLES),
+            rcca_figure(table1(read(*names)[0]), PUBLISHED, TITLES, TITLES),
             tmp_path,
         )
         for _ in range(2)

@@ -1,0 +1,197 @@
+"""The computed sentences of each stage, by hand from small frames."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from workflow.lib.sentences import sentence, span, write_sentences
+from workflow.stages.autoencoder import sentences as autoencoder
+from workflow.stages.bounds import sentences as bounds
+from workflow.stages.extensions import sentences as extensions
+from workflow.stages.lupi import sentences as lupi
+from workflow.stages.maps import sentences as maps
+from workflow.stages.rcca import sentences as rcca
+from workflow.stages.rpca import sentences as rpca
+from workflow.stages.rpca.tables import ERRORS_COLUMNS, SCORES_COLUMNS
+
+TITLES = {"one": "MNIST", "z": "XRMB by speakers"}
+
+
+def frame(columns, *rows):
+    return pd.DataFrame(rows, columns=columns.split())
+
+
+def test_words():
+    assert span([0.541, 0.809]) == "0.54 to 0.81"
+    assert span([0.541, np.nan, 0.5449]) == "0.54"
+    assert sentence(["a", "", "b"], "subject") == "Subject: a; b."
+    assert sentence([], "subject") == ""
+
+
+def test_table_and_figure_of_one_name_share_a_sentence(tmp_path):
+    out = {name: str(tmp_path / name) for name in ("sentences.csv",)}
+    out |= {"a.md": "results/r/tables/a.md", "a.svg": "results/r/figures/a.svg"}
+    out |= {"a.png": "results/r/figures/a.png", "b.md": "results/r/tables/b.md"}
+    write_sentences(out, {"a": "A.", "b": ""})
+    text = (tmp_path / "sentences.csv").read_text(encoding="utf-8")
+    assert text == "exhibit,sentence\ntables/a.md,A.\nfigures/a.svg,A.\n"
+
+
+DIFFERENCES = "experiment feature_map method m n_train_max components test_mean difference"
+
+
+@pytest.mark.parametrize(
+    ("differences", "says"),
+    [
+        ((-0.24, 0.1), "Fourier features within 0.24 of the paper's sums at every m"),
+        ((0.54, 0.81), "Fourier features 0.54 to 0.81 above the paper's sums at every m"),
+        ((-0.81, -0.54), "Fourier features 0.54 to 0.81 below the paper's sums at every m"),
+    ],
+)
+def test_table_1_says_how_far_the_paper_is(differences, says):
+    rows = [
+        ("one", "fourier", "fourier", m, 100, 50, 40.0 + m / 1000, difference)
+        for m, difference in zip((1000, 2000), differences, strict=True)
+    ]
+    assert rcca.on_table1(frame(DIFFERENCES, *rows), TITLES) == f"MNIST: {says}."
+
+
+def test_table_1_without_the_paper_says_what_is_reached():
+    rows = [("one", None, "kcca", np.nan, n, 10, n / 100, np.nan) for n in (100, 200)]
+    rows += [("one", "fourier", "fourier", m, 500, 10, m / 10, np.nan) for m in (20, 80)]
+    says = "MNIST: Fourier features 8.00, exact kernel CCA 2.00 of at most 10."
+    assert rcca.on_table1(frame(DIFFERENCES, *rows), TITLES) == says
+
+
+def test_held_out_utterances_stand_against_random_frames():
+    rows = [
+        ("z", protocol, "fixed", "fourier", m, test, leaked)
+        for protocol, leaked, tests in (("frames", 0.998, (80, 99)), ("utterances", 0.0, (66, 19)))
+        for m, test in zip((1000, 6000), tests, strict=True)
+    ]
+    rows += [("z", "frames", "chosen", "fourier", 6000, 1.0, 0.998)]
+    over = frame("series protocol reg feature_map m test_mean leaked", *rows)
+    assert rcca.on_protocols(over, TITLES) == (
+        "XRMB by speakers, m = 1000 to 6000: with whole utterances held out Fourier features fall "
+        "from 66.0 to 19.0; on random frames Fourier features rise from 80.0 to 99.0; 100 % of the "
+        "random test rows share frames with training."
+    )
+
+
+def test_rpca_says_how_errors_fall():
+    errors = pd.DataFrame(
+        [
+            ("one", "pca", "fourier", 100, 3, m, 0, 0.1 / m, 9.0, 15.0 / m, 0.2, 0.9)
+            for m in (1, 10)
+        ],
+        columns=ERRORS_COLUMNS,
+    )
+    law = frame(
+        "experiment analysis method measure rate rate_error",
+        ("one", "pca", "fourier", "value_error", -1.0, 0.04),
+    )
+    assert rpca.on_errors(errors, law, "pca", TITLES) == (
+        "Relative error of the leading eigenvalues: MNIST: Fourier features 1 % at m = 10 "
+        "(like m^-1.00 ± 0.04)."
+    )
+    says = "Mean angle to the exact components at the largest m: MNIST, PCA: Fourier features 1.5°."
+    assert rpca.on_agreement(errors, TITLES) == says
+
+
+def test_bounds_count_violations():
+    columns = "gamma n m excess"
+    held, broken = (0.3, 500, 250, 0.5), (0.001, 2000, 1000, 2.786)
+    assert bounds.on_counterexample(frame(columns, held, broken)) == (
+        "The bound of Theorem 4 is violated in 1 of 2 cases: the mean error is up to 2.79 times "
+        "the bound (γ = 0.001, n = 2000, m = 1000)."
+    )
+    assert bounds.on_counterexample(frame(columns, held)) == (
+        "The bound of Theorem 4 holds in all 1 cases of this run; the mean error reaches 0.50 of "
+        "it (γ = 0.3, n = 500, m = 250)."
+    )
+
+
+def test_lupi_gives_paired_differences_beside_the_paper():
+    columns = "experiment method preprocessing reference alike difference low high"
+    pairs = frame(
+        columns,
+        ("one", "rcca", "raw", "surf", True, 2.56, 1.29, 3.82),
+        ("one", "rcca", "raw", "surf-scaled", True, 9.0, 8.0, 10.0),
+    )
+    says = "MNIST: RCCA minus regular features, in points: +2.56 with raw counts [+1.29, +3.82]"
+    assert lupi.on_differences(pairs, {}, TITLES) == f"{says}."
+    paper = {"one": {"difference": 7.59}}
+    assert lupi.on_differences(pairs, paper, TITLES) == f"{says}; the paper's +7.59."
+
+
+def test_autoencoder_names_the_papers_method_and_the_best():
+    columns = "experiment axis method d m test_mean against_mean"
+    summary = frame(
+        columns,
+        ("one", "table", "pca", 20, 2000, 0.21, 0.0),
+        ("one", "table", "median", 20, 2000, 0.12, -0.412),
+        ("one", "table", "combined", 20, 2000, 0.11, -0.48),
+        ("one", "d", "median", 5, 2000, 0.4, -0.1),
+        ("one", "d", "median", 50, 2000, 0.2, 0.25),
+    )
+    assert autoencoder.on_table(summary, TITLES) == (
+        "Test error against linear PCA's: MNIST, d = 20: RPCA (median heuristic) -41.2 %, "
+        "PCA encoder, linear + random decoder -48.0 %."
+    )
+    assert autoencoder.on_sweeps(summary, TITLES) == (
+        "Test error of RPCA over linear PCA's: MNIST: 0.90 at d = 5 to 1.25 at d = 50."
+    )
+
+
+def test_maps_set_the_best_beside_fourier():
+    summary = frame(
+        "experiment feature_map m kernel_error_mean test_mean",
+        ("one", "fourier", 100, 0.5, 30.0),
+        ("one", "fourier", 400, 0.094, 38.0),
+        ("one", "nystroem", 400, 0.003, 39.0),
+    )
+    assert maps.on_scores(summary, TITLES) == (
+        "MNIST, m = 400: smallest kernel error 0.003 (Nyström; Fourier 0.094), largest sum 39.00 "
+        "(Nyström; Fourier 38.00)."
+    )
+
+
+def test_extensions_name_the_smallest_error_of_each_classifier():
+    summary = frame(
+        "method m error_mean",
+        ("lda", np.nan, 5.63),
+        ("fourier", 100, 4.0),
+        ("fourier", 400, 2.08),
+    )
+    says = "Digits: smallest test error RLDA, Fourier 2.08 % at m = 400, LDA 5.63 %."
+    assert extensions.on_discriminants(summary, "digits") == says
+
+
+def test_nothing_run_says_nothing():
+    none = frame(DIFFERENCES)
+    over = frame("series protocol reg feature_map m test_mean leaked")
+    pairs = frame("experiment method preprocessing reference alike difference low high")
+    pairs = pairs.astype({"alike": bool})
+    errors, scores = (pd.DataFrame(columns=names) for names in (ERRORS_COLUMNS, SCORES_COLUMNS))
+    said = [
+        rcca.on_table1(none, TITLES),
+        rcca.on_protocols(over, TITLES),
+        rcca.on_leaks(frame("experiment part kind share"), TITLES),
+        rcca.on_floor(frame("test_mean floor_mean")),
+        rcca.on_minutes(none.assign(minutes_one_core=np.nan), TITLES),
+        rcca.on_variants(frame("experiment feature_map m difference_mean"), TITLES),
+        rcca.on_choice(frame("feature_map protocol gain_mean")),
+        rpca.on_agreement(errors, TITLES),
+        rpca.on_scatter(scores, TITLES),
+        lupi.on_verdict(frame("experiment"), pairs, {}, TITLES),
+        lupi.on_differences(pairs, {}, TITLES),
+        lupi.on_methods(pairs, TITLES),
+        lupi.on_reg(frame("experiment method reg m"), TITLES),
+        autoencoder.on_table(frame("experiment axis method test_mean"), TITLES),
+        autoencoder.on_sweeps(frame("experiment axis method"), TITLES),
+        maps.on_scores(frame("experiment feature_map m"), TITLES),
+        maps.on_speeds(frame("feature_map speedup")),
+        extensions.on_discriminants(frame("method error_mean m"), "digits"),
+        extensions.on_clustering(frame("data method m nmi_mean"), TITLES),
+    ]
+    assert said == [""] * len(said)

@@ -1,0 +1,42 @@
+"""What the table and figures of stage autoencoder show, each in one sentence."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from workflow.lib.sentences import sentence
+from workflow.stages.autoencoder.tables import METHODS
+
+Titles = Mapping[str, str]
+
+
+def on_table(summary: pd.DataFrame, titles: Titles) -> str:
+    """Set the paper's method and the best one beside linear PCA."""
+    clauses = []
+    table = summary[(summary["axis"] == "table") & (summary["method"] != "pca")]
+    for name, rows in table.groupby("experiment", sort=False, observed=True):
+        best = rows.iloc[rows["test_mean"].argmin()]
+        papers = rows[rows["method"] == "median"]
+        parts = [
+            f"{METHODS[str(row['method'])]} {100 * row['against_mean']:+.1f} %"
+            for row in papers.to_dict("records")
+        ]
+        if best["method"] != "median":
+            parts.append(f"{METHODS[str(best['method'])]} {100 * best['against_mean']:+.1f} %")
+        clauses.append(f"{titles[str(name)]}, d = {best['d']:.0f}: {', '.join(parts)}")
+    return sentence(clauses, "test error against linear PCA's")
+
+
+def on_sweeps(summary: pd.DataFrame, titles: Titles) -> str:
+    """Say from where to where the ratio of the paper's method to linear PCA goes."""
+    clauses = []
+    swept = summary[summary["axis"].isin(["d", "m"]) & (summary["method"] == "median")]
+    for (name, axis), rows in swept.groupby(["experiment", "axis"], sort=False, observed=True):
+        ordered = rows.sort_values(str(axis))
+        first, last = ordered.iloc[0], ordered.iloc[-1]
+        ends = " to ".join(
+            f"{1 + row['against_mean']:.2f} at {axis} = {row[str(axis)]:.0f}"
+            for row in (first, last)
+        )
+        clauses.append(f"{titles[str(name)]}: {ends}")
+    return sentence(clauses, "test error of RPCA over linear PCA's")

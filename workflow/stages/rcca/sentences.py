@@ -1,0 +1,187 @@
+"""What the tables and figures of stage rcca show, each in one sentence."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from workflow.lib.sentences import FEATURES, at_largest_m, sentence, span
+from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES, minutes
+from workflow.stages.rcca.series import PROTOCOL_NAMES
+
+Titles = Mapping[str, str]
+_METHODS = {"linear_cca": "linear CCA", **FEATURES, **BASELINE_NAMES}
+
+
+def on_table1(summary: pd.DataFrame, titles: Titles) -> str:
+    """Say how far our sums are from the paper's or, where it has none, what each method reaches."""
+    return sentence(
+        f"{titles[str(name)]}: {_beside_paper(rows) or _reached(rows)}"
+        for name, rows in summary.groupby("experiment", sort=False, observed=True)
+    )
+
+
+def _beside_paper(rows: pd.DataFrame) -> str:
+    return ", ".join(
+        f"{name} {_level(differences)}"
+        for kind, name in FEATURES.items()
+        if len(differences := rows.loc[rows["feature_map"] == kind, "difference"].dropna())
+    )
+
+
+def _level(differences: "pd.Series[float]") -> str:
+    every = "at every m" if len(differences) > 1 else ""
+    if differences.min() > 0:
+        return f"{span(differences)} above the paper's sums {every}".strip()
+    if differences.max() < 0:
+        return f"{span(-differences)} below the paper's sums {every}".strip()
+    return f"within {differences.abs().max():.2f} of the paper's sums {every}".strip()
+
+
+def _reached(rows: pd.DataFrame) -> str:
+    """Name the sum of each method, the largest first: at its largest m or number of rows."""
+    largest = rows.sort_values(["m", "n_train_max"]).groupby("method", sort=False).tail(1)
+    largest = largest.sort_values("test_mean", ascending=False)
+    return ", ".join(
+        f"{_METHODS[row['method']]} {row['test_mean']:.2f}" for row in largest.to_dict("records")
+    ) + (f" of at most {rows['components'].iloc[0]}" if len(largest) else "")
+
+
+def on_protocols(over: pd.DataFrame, titles: Titles) -> str:
+    """Set held-out utterances against random frames, in the first series of the run."""
+    fixed = over[(over["reg"] == "fixed") & over["feature_map"].isin(list(FEATURES))]
+    if not len(fixed):
+        return ""
+    name = fixed["series"].iloc[0]
+    rows = fixed[fixed["series"] == name]
+    clauses = [
+        f"{words} {', '.join(_moves(own))}"
+        for protocol, words in _PROTOCOLS.items()
+        if len(own := rows[rows["protocol"] == protocol])
+    ]
+    shared = rows.loc[rows["protocol"] == "frames", "leaked"].max()
+    if shared > 0:
+        clauses.append(f"{100 * shared:.0f} % of the random test rows share frames with training")
+    return sentence(clauses, f"{titles[name]}, m = {span(rows['m'], '.0f')}")
+
+
+_PROTOCOLS = {"utterances": "with whole utterances held out", "frames": "on random frames"}
+
+
+def _moves(rows: pd.DataFrame) -> Iterator[str]:
+    """Say where the sums of each map go as m grows."""
+    for kind, name in FEATURES.items():
+        own = rows[rows["feature_map"] == kind].sort_values("m")["test_mean"]
+        if len(own):
+            first, last = own.iloc[0], own.iloc[-1]
+            least, most = f"{first:.1f}", f"{last:.1f}"
+            verb = "rise" if last > first else "fall"
+            yield (
+                f"{name} {verb} from {least} to {most}" if least != most else f"{name} give {most}"
+            )
+
+
+def on_floor(rows: pd.DataFrame) -> str:
+    """Say which part of the sums is noise."""
+    if not len(rows):
+        return ""
+    share = rows["floor_mean"] / rows["test_mean"]
+    return (
+        "With the second view's test rows permuted the same models still score "
+        f"{span(rows['floor_mean'])}, which is {span(100 * share, '.1f')} % of the sums."
+    )
+
+
+def on_leaks(leaks: pd.DataFrame, titles: Titles) -> str:
+    """Say in how many experiments training rows give test rows away, and where most."""
+    telling = leaks[leaks["kind"].isin(["duplicate in both", "shared frame"])]
+    share = telling[telling["part"] == "test"].groupby("experiment", sort=False)["share"].max()
+    if not len(share):
+        return ""
+    if share.max() == 0:
+        return f"In none of {len(share)} experiments do training rows give test rows away."
+    return (
+        f"In {(share > 0).sum()} of {len(share)} experiments training rows give test rows away, "
+        f"most in {titles[str(share.idxmax())]}: {100 * share.max():.1f} %."
+    )
+
+
+def on_minutes(summary: pd.DataFrame, titles: Titles) -> str:
+    """Say what fits took on one core, and how many times as long the paper's and deep CCA took."""
+    return sentence(
+        f"{titles[str(name)]}: {_took(rows)}"
+        for name, rows in summary.dropna(subset="minutes_one_core").groupby(
+            "experiment", sort=False, observed=True
+        )
+    )
+
+
+def _took(rows: pd.DataFrame) -> str:
+    parts = []
+    random = rows[rows["feature_map"].isin(list(FEATURES))]
+    if len(random):
+        least, most = random["minutes_one_core"].min(), random["minutes_one_core"].max()
+        ends = dict.fromkeys([minutes(least), minutes(most)])
+        parts.append(f"RCCA takes {' to '.join(ends)} minutes on one core")
+        if random["speed_up"].notna().any():
+            parts.append(f"the paper's {span(random['speed_up'], '.1f')} times as long")
+    parts += [
+        f"{BASELINE_NAMES[row['method']]} {minutes(row['minutes_one_core'])} CPU minutes"
+        for row in rows[rows["method"].isin(["dcca", "dcca2013"])].to_dict("records")
+    ]
+    return ", ".join(parts)
+
+
+def on_regs(found: pd.DataFrame, titles: Titles) -> str:
+    """Say how much reg changes at the largest m, and which value is nearest to the paper."""
+    clauses = []
+    random = found[found["feature_map"].isin(list(FEATURES))]
+    for (name, kind), own in random.groupby(["experiment", "feature_map"], observed=True):
+        rows = at_largest_m(own)
+        text = (
+            f"{titles[str(name)]}, {FEATURES[str(kind)]} at m = {rows['m'].iloc[0]:.0f}: "
+            f"{span(rows['test_mean'])} over reg = {span(rows['reg'], 'g')}"
+        )
+        if rows["difference"].notna().any():
+            nearest = rows.iloc[rows["difference"].abs().argmin()]
+            text += f", nearest to the paper with {nearest['reg']:g} ({nearest['difference']:+.2f})"
+        clauses.append(text)
+    return sentence(clauses)
+
+
+def on_choice(choice: pd.DataFrame) -> str:
+    """Say what cross-validation of reg gains, apart for random frames and held-out utterances."""
+    random = choice[choice["feature_map"].isin(list(FEATURES))]
+    clauses = [
+        f"{PROTOCOL_NAMES.get(str(protocol), '')} {span(rows['gain_mean'], '+.2f')}".strip()
+        for protocol, rows in random.groupby("protocol", sort=False)
+    ]
+    return sentence(clauses, "gain in test sum by choosing reg with cross-validation")
+
+
+def on_variants(compared: pd.DataFrame, titles: Titles) -> str:
+    """Name the variant that changes most."""
+    if not len(compared):
+        return ""
+    row = compared.iloc[compared["difference_mean"].abs().argmax()]
+    return (
+        f"Of {compared['experiment'].nunique()} variants the largest change is "
+        f"{row['difference_mean']:+.2f}: {titles[row['experiment']]} "
+        f"({MAP_NAMES[row['feature_map']]}, m = {row['m']:.0f})."
+    )
+
+
+def on_baselines(baselines: pd.DataFrame, titles: Titles) -> str:
+    """Say by how much RCCA at its largest m exceeds deep and kernel CCA, or falls short."""
+    return sentence(
+        f"{titles[str(name)]}: {', '.join(filter(None, map(_against, rows.to_dict('records'))))}"
+        for name, rows in baselines.groupby("experiment", sort=False)
+    )
+
+
+def _against(row: Mapping[Any, Any]) -> str:
+    known = {kind: row[f"{kind}_less"] for kind in FEATURES if pd.notna(row[f"{kind}_less"])}
+    if not known:
+        return ""
+    words = " and ".join(f"{FEATURES[kind]} {value:+.2f}" for kind, value in known.items())
+    return f"{words} against {BASELINE_NAMES[row['method']]}"
