@@ -211,7 +211,9 @@ instance, or a pair, default="fourier"
         checked = [self._check_sizes(size) for size in sizes]
         models = []
         for reg in [self.reg] if regs is None else regs:
-            whitened = self._whitening(self.moments_, *self._regs(reg))
+            own: Any = vars(self).get("_whitened_")
+            is_own = own is not None and own.is_of(self.moments_, *self._regs(reg))
+            whitened = own if is_own else Whitened(self.moments_, *self._regs(reg))
             for m_x, m_y in checked:
                 model = unfitted_copy(self, keep=("n_features_in_", "feature_names_in_"))
                 model.map_x_, model.map_y_ = self.map_x_.prefix(m_x), self.map_y_.prefix(m_y)
@@ -483,15 +485,6 @@ instance, or a pair, default="fourier"
                 stacklevel=5,
             )
 
-    _whitened_: Whitened | None = None
-
-    def _whitening(self, moments: Moments, reg_x: float, reg_y: float) -> Whitened:
-        """Return the factors of the fit, or new ones: `path` changes nothing in this model."""
-        own = self._whitened_
-        if own is not None and own.is_of(moments, reg_x, reg_y):
-            return own
-        return Whitened(moments, reg_x, reg_y)
-
     def _check_sizes(self, size: Any) -> tuple[int, int]:
         sizes = pair(size, "sizes")
         for m, fitted in zip(sizes, self._maps, strict=True):
@@ -537,12 +530,9 @@ def _conditioning(
 
 
 def _noise_level(a: float, b: float) -> float:
-    """Largest canonical correlation of independent views (Wachter's edge).
+    """Largest correlation of independent views with a and b degrees of freedom per row.
 
-    Parameters
-    ----------
-    a, b : float
-        Degrees of freedom of each view, per row.
+    It is the edge of Wachter's distribution.
     """
     if a + b >= 1:
         return 1.0

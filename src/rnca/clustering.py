@@ -34,18 +34,10 @@ _CLEAR_GAP = 0.2
 class DegreeNormalised(FeatureMap):
     """Features z(x)/√d(x): their dot products are the entries of n·D^-½ K̂ D^-½.
 
-    K̂ holds the dot products of z, and n·d(x) = z(x)·Σᵢz(xᵢ) is the degree of a row x. Estimated
-    by random features, a degree can come out as zero or negative: those below a floor are raised
-    to it.
-
-    Parameters
-    ----------
-    inner : FeatureMap
-        Fitted map z.
-    mean, squares : ndarray of shape (m,)
-        Means of z and of its squares over the training rows.
-    rows : int
-        Their number n.
+    K̂ holds the dot products of z, the fitted map ``inner``, and n·d(x) = z(x)·Σᵢz(xᵢ) is the
+    degree of a row x. Estimated by random features, a degree can come out as zero or negative:
+    those below a floor are raised to it. ``mean`` and ``squares`` are means over the training rows
+    of z and of its squares.
     """
 
     _fitted_arrays = ("mean_", "squares_")

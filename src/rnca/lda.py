@@ -315,14 +315,8 @@ def _cross_validated_reg(moments: Moments) -> float:
 class Indicators:
     """Indicators of all classes but the last, made row by row: n × (c − 1) truth values.
 
-    The last one is what the others leave of 1, and would make their covariance singular.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n,)
-        Class of each row, counted from 0.
-    classes : int
-        Their number c.
+    The last one is what the others leave of 1, and would make their covariance singular. ``codes``
+    holds the class of each row, counted from 0, of which there are ``classes``.
     """
 
     def __init__(self, codes: npt.NDArray[np.integer[Any]], classes: int) -> None:

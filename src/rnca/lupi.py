@@ -43,14 +43,8 @@ _ROUNDING = 1e-10
 class Cells(NamedTuple):
     """Rows grouped by the value of a second view.
 
-    Attributes
-    ----------
-    values : ndarray of shape (g, q)
-        The distinct rows of the view.
-    code : ndarray of shape (n,)
-        The cell of each row.
-    counts : ndarray of shape (g,)
-        Rows in each cell.
+    ``values`` holds the g distinct rows of the view, ``code`` the cell of each row, ``counts`` the
+    number of rows in each cell.
     """
 
     values: npt.NDArray[Any]
@@ -84,21 +78,10 @@ class Cells(NamedTuple):
 
 
 def second_view(z: FloatArray, roots: Matrix, reg: float) -> Matrix:
-    """Whiten the features of a second view, given at its cells.
+    """Whiten the features z, of shape (g, m_y), of a second view at its cells with `Cells.roots`.
 
-    Parameters
-    ----------
-    z : ndarray of shape (g, m_y)
-    roots : ndarray of shape (g,)
-        `Cells.roots`.
-    reg : float
-        Added to the diagonal of the covariance of ``z``.
-
-    Returns
-    -------
-    ndarray of shape (g, r)
-        A such that the whitened cross-covariance is L⁻¹·B·A up to a rotation from the right; r is
-        the rank of the centred features.
+    Returns A, of shape (g, r) for centred features of rank r, such that the whitened
+    cross-covariance is L⁻¹·B·A up to a rotation from the right.
     """
     centred = z - np.average(z, axis=0, weights=roots**2)
     left, values, _ = scipy.linalg.svd(roots[:, None] * centred, full_matrices=False)
@@ -110,13 +93,8 @@ def second_view(z: FloatArray, roots: Matrix, reg: float) -> Matrix:
 class Bases(NamedTuple):
     """Canonical directions of several problems that share a first view, before unwhitening.
 
-    Attributes
-    ----------
-    frame : ndarray of shape (m, r)
-        Orthonormal; spans the whitened means of the cells.
-    directions : list of ndarray of shape (r, k_i)
-        Each problem's directions in that frame, orthonormal.
-    correlations : list of ndarray of shape (k_i,)
+    ``frame``, of shape (m, r), is orthonormal and spans the whitened means of the cells; each
+    problem's ``directions`` in it, of shape (r, k_i), are orthonormal, too.
     """
 
     frame: Matrix
@@ -127,14 +105,8 @@ class Bases(NamedTuple):
 def canonical_bases(means: Matrix, views: Sequence[Matrix], n_components: int) -> Bases:
     """Solve several canonical correlation problems with one whitened first view.
 
-    Parameters
-    ----------
-    means : ndarray of shape (m, g)
-        L⁻¹·B: the whitened means of the cells.
-    views : sequence of ndarray of shape (g, r_i)
-        Of `second_view`.
-    n_components : int
-        Directions per problem, at most; fewer where fewer are defined.
+    ``means`` is L⁻¹·B, the whitened means of the cells; ``views`` are those of `second_view`. Each
+    problem has at most ``n_components`` directions, fewer where fewer are defined.
     """
     frame, triangle = scipy.linalg.qr(means, mode="economic", check_finite=False)
     directions, correlations = [], []
@@ -241,7 +213,10 @@ class PrivilegedFeatures(RowsMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         fresh.mean_ = moments.mean("x")
         means = factor.whiten_rows(cells.weighted_means(sums, fresh.mean_))
         bases = canonical_bases(means, list(problems.values()), self.n_components)
-        fresh._set_bases(bases, list(problems), factor)
+        fresh.columns_ = np.repeat(list(problems), [part.shape[1] for part in bases.directions])
+        fresh.correlations_ = np.concatenate(bases.correlations)
+        F = factor.unwhiten(bases.frame @ np.hstack(bases.directions))
+        fresh.F_ = F * column_signs(F)
         self.__dict__ = fresh.__dict__
         return self
 
@@ -315,13 +290,6 @@ class PrivilegedFeatures(RowsMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             moments.update(z)
             sums += cells.sums(z, slice(start, stop))
         return moments, sums
-
-    def _set_bases(self, bases: Bases, columns: list[int], factor: Factor) -> None:
-        found = [part.shape[1] for part in bases.directions]
-        self.columns_ = np.repeat(columns, found)
-        self.correlations_ = np.concatenate(bases.correlations)
-        F = factor.unwhiten(bases.frame @ np.hstack(bases.directions))
-        self.F_ = F * column_signs(F)
 
     @property
     def _n_features_out(self) -> int:

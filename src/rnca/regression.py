@@ -57,6 +57,8 @@ class FeatureRidge(RowsMixin, RegressorMixin, TwoViewFit):
     True
     """
 
+    _targets = True
+
     def __init__(
         self,
         *,
@@ -79,11 +81,6 @@ class FeatureRidge(RowsMixin, RegressorMixin, TwoViewFit):
         self.chunk_size = chunk_size
         self.dtype = dtype
         self.verbose = verbose
-
-    def empty_moments(self) -> Moments:
-        """Return moments of no rows yet, for the drawn map: what shards are merged into."""
-        sizes = [fitted.n_features_out for fitted in self._maps]
-        return Moments(*sizes, features=self._fingerprint(), targets=True)
 
     def path(self, regs: Sequence[float]) -> Iterator["FeatureRidge"]:
         """Yield the models at other ``reg``, each from the pass already made."""

@@ -12,14 +12,7 @@ from rnca._core.rows import FloatArray
 
 
 def product_into(x: FloatArray, weights: FloatArray, out: FloatArray) -> None:
-    """Write x·weightsᵀ to ``out``; all have the same type.
-
-    Parameters
-    ----------
-    x : ndarray of shape (rows, d)
-    weights : ndarray of shape (m, d)
-    out : ndarray of shape (rows, m)
-    """
+    """Write x·weightsᵀ to ``out``; all have the same type."""
     if not out.flags.c_contiguous:
         np.matmul(x, weights.T, out=out)
         return

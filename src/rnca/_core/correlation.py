@@ -27,12 +27,8 @@ class Correlations:
     """Running correlations of the columns of two tables.
 
     Each chunk is centred by its own mean and merged by the update of Chan, Golub and LeVeque, so
-    that columns far from the origin lose no digits.
-
-    Parameters
-    ----------
-    product : callable
-        `paired` for columns in pairs, `crossed` for each with each.
+    that columns far from the origin lose no digits. ``product`` is `paired` for columns in pairs,
+    `crossed` for each with each.
     """
 
     def __init__(self, product: Callable[[Matrix, Matrix], Matrix] = paired) -> None:

@@ -19,7 +19,6 @@ from rnca._core.mapping import (
     pair,
     refuse_overflow,
     single,
-    unfitted_map,
 )
 from rnca._core.moments import Moments
 from rnca._core.rows import (
@@ -33,7 +32,8 @@ from rnca._core.rows import (
 )
 from rnca._core.seeding import seeds
 from rnca._core.state import unfitted_copy
-from rnca.features import FeatureMap
+from rnca.features import FEATURE_MAPS, FeatureMap, LinearFeatures
+from rnca.features.base import seeded
 
 # Rows whose mean the sums are taken about.
 _HEAD = 256
@@ -60,6 +60,8 @@ class FeatureFit(BaseEstimator):
 
     # What its components are called; empty for an estimator without n_components.
     _components = ""
+    # Whether the second view is to be regressed on the first.
+    _targets = False
 
     def _draw_maps(self, *views: View) -> None:
         """Check the parameters, and draw the maps of views."""
@@ -106,7 +108,7 @@ class FeatureFit(BaseEstimator):
     def empty_moments(self) -> Moments:
         """Return moments of no rows yet, for the drawn maps: what shards are merged into."""
         sizes = [fitted.n_features_out for fitted in self._maps]
-        return Moments(*sizes, features=self._fingerprint())
+        return Moments(*sizes, features=self._fingerprint(), targets=self._targets)
 
     def _fingerprint(self) -> str:
         return "-".join(fitted.fingerprint() for fitted in self._maps)
@@ -127,7 +129,23 @@ class FeatureFit(BaseEstimator):
         return check_reg(reg_x), check_reg(reg_y)
 
     def _unfitted_map(self, kind: Any, count: Any, gamma: Any, seed: int) -> FeatureMap:
-        return unfitted_map(kind, count, gamma, seed, self._feature_dtype())
+        """Build the map that parameters describe.
+
+        Linear features are float64 unless the instance says otherwise: they cost no cosines, and
+        the covariances of data can be ill-conditioned.
+        """
+        dtype = self._feature_dtype()
+        if isinstance(kind, FeatureMap):
+            is_linear = isinstance(kind, LinearFeatures)
+            return seeded(kind, seed, (kind.dtype or np.float64) if is_linear else dtype)
+        if not isinstance(kind, str) or kind not in FEATURE_MAPS:
+            raise ValueError(
+                f"feature_map={kind!r}: give one of {', '.join(map(repr, FEATURE_MAPS))}, an "
+                "instance of a feature map, or a pair of these."
+            )
+        if kind == "linear":
+            return LinearFeatures(dtype=np.float64)
+        return FEATURE_MAPS[kind](count, gamma=gamma, random_state=seed, dtype=dtype)
 
     def _fitted_maps(self, *views: View) -> list[FeatureMap]:
         """One fitted map per view; the second view's draw does not depend on the first's."""

@@ -4,12 +4,11 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, Matrix, View, check_same_columns
 from rnca._core.workers import over_row_blocks
-from rnca.features import FEATURE_MAPS, FeatureMap, LinearFeatures
+from rnca.features import FeatureMap
 
 
 def pair(value: Any, name: str) -> tuple[Any, Any]:
@@ -46,30 +45,6 @@ def check_width(view: View, fitted: Any) -> None:
     """Refuse a view whose columns are not those the map was fitted to, in number or by name."""
     columns = getattr(fitted, "feature_names_in_", None)
     check_same_columns(view, fitted.n_features_in_, columns, "the map was fitted to")
-
-
-def unfitted_map(kind: Any, count: Any, gamma: Any, seed: int, dtype: np.dtype[Any]) -> FeatureMap:
-    """Build the map that the parameters of an estimator describe.
-
-    Linear features are float64 unless the instance says otherwise: they cost no cosines, and the
-    covariances of data can be ill-conditioned.
-    """
-    if isinstance(kind, LinearFeatures):
-        linear: FeatureMap = clone(kind).set_params(dtype=kind.dtype or np.float64)
-        return linear
-    if isinstance(kind, FeatureMap):
-        own: FeatureMap = clone(kind).set_params(dtype=dtype)
-        if "random_state" in own.get_params() and own.get_params()["random_state"] is None:
-            own.set_params(random_state=seed)
-        return own
-    if not isinstance(kind, str) or kind not in FEATURE_MAPS:
-        raise ValueError(
-            f"feature_map={kind!r}: give one of {', '.join(map(repr, FEATURE_MAPS))}, an "
-            "instance of a feature map, or a pair of these."
-        )
-    if kind == "linear":
-        return LinearFeatures(dtype=np.float64)
-    return FEATURE_MAPS[kind](count, gamma=gamma, random_state=seed, dtype=dtype)
 
 
 def centred_features(

@@ -26,14 +26,8 @@ _SLICE = 4096
 class View:
     """One view of the data: an n × d table read by rows and never copied whole.
 
-    Parameters
-    ----------
-    data : array-like, sparse matrix, memory map, or any object with a two-dimensional ``shape``
-        whose slices of rows numpy can read
-    name : str
-        Used in error messages.
-    columns : ndarray of str, optional
-        Names of the columns; those of ``data`` by default, if it is a data frame.
+    ``data`` are array-like, a sparse matrix, a memory map, or any object with a two-dimensional
+    ``shape`` whose slices of rows numpy can read; ``name`` is what error messages call them.
     """
 
     def __init__(
@@ -102,15 +96,7 @@ class View:
 
 
 class ComputedRows:
-    """A table whose rows are computed from those of a view when they are read.
-
-    Parameters
-    ----------
-    view : View
-    compute : callable
-        From rows of the view to rows of the table.
-    columns : int
-    """
+    """A table whose rows are computed from those of a view when they are read."""
 
     def __init__(
         self, view: View, compute: Callable[[FloatArray], FloatArray], columns: int
@@ -161,7 +147,8 @@ def _table(data: Any, name: str) -> Any:
     if issparse(data):
         data = data.tocsr()  # made dense chunk by chunk
     sliceable = hasattr(data, "shape") and hasattr(data, "__getitem__")
-    if not sliceable or isinstance(data, np.ndarray) or _is_frame(data):
+    is_frame = hasattr(data, "columns") and hasattr(data, "__array__")  # in memory
+    if not sliceable or isinstance(data, np.ndarray) or is_frame:
         data = _array(data, name)
     if len(data.shape) != 2:
         raise ValueError(
@@ -175,11 +162,6 @@ def _table(data: Any, name: str) -> Any:
                 f"{name}: 0 {what}(s) (shape={tuple(data.shape)}) while a minimum of 1 is required."
             )
     return data
-
-
-def _is_frame(data: Any) -> bool:
-    """Whether data are a data frame in memory, as those of pandas and polars."""
-    return hasattr(data, "columns") and hasattr(data, "__array__")
 
 
 def _array(data: Any, name: str) -> npt.NDArray[Any]:

@@ -1,24 +1,14 @@
 """Independent random streams from one ``random_state``."""
 
-import hashlib
 from typing import Any
 
 import numpy as np
 
 
 def streams(random_state: Any, count: int) -> list[np.random.Generator]:
-    """Spawn independent generators, one per purpose.
+    """Spawn independent generators, one per purpose; the first do not depend on ``count``.
 
-    Parameters
-    ----------
-    random_state : int, numpy Generator, numpy RandomState or None
-        An int always gives the same streams; a generator is advanced; None draws fresh entropy.
-    count : int
-        How many streams. The first ones do not depend on ``count``.
-
-    Returns
-    -------
-    list of numpy.random.Generator
+    An int always gives the same streams; a generator is advanced; None draws fresh entropy.
     """
     sequence = np.random.SeedSequence(_entropy(random_state))
     return [np.random.default_rng(child) for child in sequence.spawn(count)]
@@ -44,18 +34,3 @@ def _entropy(random_state: Any) -> int | list[int] | None:
         f"random_state={random_state!r} is not an integer, a numpy Generator, "
         "a numpy RandomState or None."
     )
-
-
-def derived_seed(seed: int, *purpose: str | int) -> int:
-    """Seed for one purpose of a run, e.g. ``derived_seed(2014, "rcca", "mnist", repeat)``.
-
-    Depends on the names alone, so that adding a stage or an experiment changes no other.
-    """
-    words = [seed, *(_word(part) for part in purpose)]
-    return int(np.random.SeedSequence(words).generate_state(1, np.uint32)[0])
-
-
-def _word(part: str | int) -> int:
-    if isinstance(part, int):
-        return part
-    return int.from_bytes(hashlib.sha256(part.encode()).digest()[:8], "little")

@@ -34,17 +34,9 @@ _INDEPENDENT = 1e-6
 
 
 def leading_eigh(A: Matrix, k: int) -> tuple[Matrix, Matrix]:
-    """Compute the k largest eigenvalues of a symmetric positive semi-definite matrix.
+    """Return the k largest eigenvalues, decreasing, of a symmetric positive semi-definite matrix.
 
-    Parameters
-    ----------
-    A : ndarray of shape (m, m)
-    k : int
-
-    Returns
-    -------
-    values : ndarray of shape (k,), decreasing
-    vectors : ndarray of shape (m, k)
+    Their vectors are the columns of the second array.
     """
     scale = _largest_entry(A)
 
@@ -57,19 +49,7 @@ def leading_eigh(A: Matrix, k: int) -> tuple[Matrix, Matrix]:
 
 
 def leading_svd(D: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
-    """Compute the k largest singular triplets of a dense matrix.
-
-    Parameters
-    ----------
-    D : ndarray of shape (p, q)
-    k : int
-
-    Returns
-    -------
-    U : ndarray of shape (p, k)
-    values : ndarray of shape (k,), decreasing
-    V : ndarray of shape (q, k)
-    """
+    """Return the k largest singular values, decreasing, between their vectors U and V."""
     if D.shape[0] < D.shape[1]:
         V, values, U = leading_svd(D.T, k)
         return U, values, V

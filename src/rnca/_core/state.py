@@ -11,13 +11,9 @@ Estimator = TypeVar("Estimator", bound=BaseEstimator)
 
 
 def unfitted_copy(estimator: Estimator, keep: tuple[str, ...] = ()) -> Estimator:
-    """Copy an estimator without its fitted attributes: those whose names end in an underscore.
+    """Copy an estimator without its fitted attributes, but for those to keep.
 
-    Parameters
-    ----------
-    estimator : BaseEstimator
-    keep : tuple of str
-        Fitted attributes to copy as well, where there are any.
+    Names of fitted attributes end in an underscore.
     """
     copied = object.__new__(type(estimator))
     copied.__dict__ = {

@@ -14,17 +14,10 @@ _DEPENDENT = 10 * np.finfo(np.float64).eps
 
 
 class Factor:
-    """Cholesky factor L of a regularised covariance C + reg·I.
+    """Cholesky factor L of the regularised covariance C + reg·I of view "x" or "y".
 
     The leading block of L is the factor of the leading block of C + reg·I, so that one factor
     serves every smaller number of features.
-
-    Parameters
-    ----------
-    moments : Moments
-    view : {"x", "y"}
-    reg : float
-        Added to the diagonal of the covariance.
 
     Attributes
     ----------
@@ -83,15 +76,7 @@ class Factor:
 
 
 class Whitened:
-    """Whitened cross-covariance D = Lx⁻¹·Cxy·Ly⁻ᵀ; its leading blocks serve every smaller m.
-
-    Parameters
-    ----------
-    moments : Moments
-        Of two views.
-    reg_x, reg_y : float
-        Added to the diagonals of the two covariances.
-    """
+    """Whitened cross-covariance D = Lx⁻¹·Cxy·Ly⁻ᵀ; its leading blocks serve every smaller m."""
 
     def __init__(self, moments: Moments, reg_x: float, reg_y: float) -> None:
         self.n, self.regs = moments.n, (reg_x, reg_y)
@@ -110,13 +95,6 @@ class Whitened:
         return (self.n, self.regs) == (moments.n, (reg_x, reg_y))
 
     def canonical(self, m_x: int, m_y: int, k: int) -> tuple[Matrix, Matrix, Matrix]:
-        """Canonical correlations and bases from the first m_x and m_y features.
-
-        Returns
-        -------
-        correlations : ndarray of shape (k,), decreasing
-        F : ndarray of shape (m_x, k)
-        G : ndarray of shape (m_y, k)
-        """
+        """Return the k largest correlations, and bases of the first m_x and m_y features."""
         U, correlations, V = leading_svd(self.D[:m_x, :m_y], k)
         return correlations, self.x.unwhiten(U), self.y.unwhiten(V)

@@ -5,7 +5,12 @@ from copy import copy
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    clone,
+)
 from sklearn.utils.validation import validate_data
 
 from rnca._core.rows import FloatArray, Matrix, View, grid
@@ -200,3 +205,11 @@ class FeatureMap(RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         if dtype not in (np.float32, np.float64):
             raise ValueError(f"dtype={dtype.name}: features are float32 or float64.")
         return dtype
+
+
+def seeded(unfitted: FeatureMap, seed: int, dtype: Any) -> FeatureMap:
+    """Copy a map, with a dtype, and with the seed unless it has one of its own."""
+    own: FeatureMap = clone(unfitted).set_params(dtype=dtype)
+    if "random_state" in own.get_params() and own.get_params()["random_state"] is None:
+        own.set_params(random_state=seed)
+    return own

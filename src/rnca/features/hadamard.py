@@ -22,19 +22,10 @@ _LARGEST_FACTOR = 4  # log2 of its order
 def hadamard_transform(
     x: FloatArray, scratch: FloatArray, out: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Multiply columns by the Hadamard matrix (entries ±1, natural order).
+    """Multiply the columns of x, of shape (2^p, n), by the Hadamard matrix in natural order.
 
-    Parameters
-    ----------
-    x : ndarray of shape (2^p, n), C order
-        Kept.
-    scratch, out : ndarray of the shape and type of x, C order
-        Overwritten.
-
-    Returns
-    -------
-    product, other : ndarray
-        The two buffers: the one that holds Hx, and the other.
+    All three arrays are of one type, in C order. The two buffers are overwritten, and returned:
+    first the one that holds Hx.
     """
     order, n = x.shape
     source, target, other = x, out, scratch

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from rnca._core.rows import FloatArray, View
 from rnca._core.seeding import seeds
-from rnca.features.base import FeatureMap
+from rnca.features.base import FeatureMap, seeded
 
 
 class JointFeatures(FeatureMap):
@@ -83,12 +83,6 @@ class JointFeatures(FeatureMap):
     def _draw(self, view: View) -> None:
         self._stored_dtype()
         self.maps_ = [
-            self._seeded(each, seed).fit_view(view)
+            seeded(each, seed, self.dtype).fit_view(view)
             for each, seed in zip(self.maps, seeds(self.random_state, len(self.maps)), strict=True)
         ]
-
-    def _seeded(self, unfitted: FeatureMap, seed: int) -> FeatureMap:
-        own: FeatureMap = clone(unfitted).set_params(dtype=self.dtype)
-        if "random_state" in own.get_params() and own.get_params()["random_state"] is None:
-            own.set_params(random_state=seed)
-        return own

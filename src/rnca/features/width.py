@@ -71,13 +71,10 @@ def _inverse(name: str, factor: float, squared: Any, view: View) -> float:
 
 
 def local_gamma(view: View, rows: int, rng: np.random.Generator) -> float:
-    """Kernel width by the distances of neighbours among a sample of rows.
+    """Kernel width 1/(2σ²) by the distances of neighbours among a sample of rows.
 
-    Returns
-    -------
-    float
-        1/(2σ²), where σ is the median distance of a row to its k-th nearest neighbour in the
-        sample, k = ⌈log rows⌉: about as many as keep the graph of neighbours connected.
+    σ is the median distance of a row to its k-th nearest neighbour in the sample, k = ⌈log rows⌉:
+    about as many as keep the graph of neighbours connected.
     """
     rows = min(rows, len(view))
     if rows < 2:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rnca._core.seeding import derived_seed
 from rnca._core.workers import blas_threads
 from rnca.autoencoder import RandomizedAutoencoder
 from rnca.features import median_gamma
@@ -20,6 +19,7 @@ from workflow.data.splits import fraction_split
 from workflow.data.views import RowView
 from workflow.lib.job import job
 from workflow.lib.provenance import peak_mb, read_csv, write_csv
+from workflow.lib.seeding import derived_seed
 from workflow.stages.autoencoder.pictures import no_pictures, picture_rows, shown_rows
 from workflow.stages.autoencoder.standardised import StandardisedFeatures
 

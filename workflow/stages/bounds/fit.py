@@ -9,10 +9,10 @@ import pandas as pd
 from sklearn.metrics.pairwise import rbf_kernel
 from tqdm import tqdm
 
-from rnca._core.seeding import derived_seed
 from rnca.features import FourierFeatures, median_gamma
 from workflow.lib.job import job
 from workflow.lib.provenance import write_csv
+from workflow.lib.seeding import derived_seed
 from workflow.stages.bounds.norms import (
     ExactKernel,
     FactoredKernel,

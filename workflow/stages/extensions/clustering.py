@@ -14,13 +14,13 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
 from tqdm import tqdm
 
-from rnca._core.seeding import derived_seed
 from rnca.clustering import RSpectralClustering
 from rnca.features import median_gamma
 from workflow.data.prepared import Prepared, load_prepared
 from workflow.lib.exact import spectral_clustering
 from workflow.lib.job import job
 from workflow.lib.provenance import write_csv
+from workflow.lib.seeding import derived_seed
 
 Labels = npt.NDArray[np.integer[Any]]
 

@@ -10,10 +10,10 @@ import pandas as pd
 from scipy.stats import rankdata
 from tqdm import tqdm
 
-from rnca._core.seeding import derived_seed
 from rnca.dependence import rdc
 from workflow.lib.job import job
 from workflow.lib.provenance import write_csv
+from workflow.lib.seeding import derived_seed
 
 Sample = npt.NDArray[np.float64]
 

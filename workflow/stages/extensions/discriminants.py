@@ -12,13 +12,13 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.svm import LinearSVC
 from tqdm import tqdm
 
-from rnca._core.seeding import derived_seed
 from rnca.lda import RLDA
 from workflow.data.prepared import Prepared, load_prepared
 from workflow.data.splits import Split, official_split, random_split
 from workflow.data.views import RowView
 from workflow.lib.job import job
 from workflow.lib.provenance import write_csv
+from workflow.lib.seeding import derived_seed
 
 MAPS = ("fourier", "nystroem")
 

@@ -11,11 +11,11 @@ import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 from tqdm import tqdm
 
-from rnca._core.seeding import derived_seed
 from workflow.data.prepared import Prepared, load_prepared
 from workflow.data.splits import Partition, privileged_partition
 from workflow.lib.job import job
 from workflow.lib.provenance import write_csv
+from workflow.lib.seeding import derived_seed
 from workflow.stages.lupi.methods import Candidate, Joined, Judged, Rule, candidates
 from workflow.stages.lupi.training import VARIANTS, Fold, Matrix, Rows, Training
 

@@ -11,7 +11,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 from tqdm import tqdm
 
 from rnca._core.rows import View
-from rnca._core.seeding import derived_seed
 from rnca.cca import RCCA
 from rnca.features import FEATURE_MAPS
 from workflow.data.prepared import Prepared, load_prepared
@@ -19,6 +18,7 @@ from workflow.data.splits import random_split
 from workflow.data.views import RowView
 from workflow.lib.job import job
 from workflow.lib.provenance import write_csv
+from workflow.lib.seeding import derived_seed
 
 MAPS = ("fourier", "orthogonal", "qmc", "fastfood", "nystroem")
 SCORE_COLUMNS = [

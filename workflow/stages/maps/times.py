@@ -12,10 +12,10 @@ import pandas as pd
 from tqdm import tqdm
 
 from rnca._core.rows import FloatArray, View, grid
-from rnca._core.seeding import derived_seed
 from rnca.features import FEATURE_MAPS, FeatureMap
 from workflow.lib.job import job
 from workflow.lib.provenance import write_csv
+from workflow.lib.seeding import derived_seed
 from workflow.stages.maps.fit import MAPS
 
 TIME_COLUMNS = ["feature_map", "what", "d", "m", "rows", "repeat", "seconds", "cpu_seconds"]

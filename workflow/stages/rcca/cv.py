@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import KFold
 
-from rnca._core.seeding import derived_seed
 from rnca.model_selection import RCCACV
 from workflow.data.prepared import Prepared, load_prepared
 from workflow.data.splits import Split
 from workflow.lib.job import job
 from workflow.lib.provenance import write_csv
+from workflow.lib.seeding import derived_seed
 from workflow.stages.rcca.fit import Experiment
 from workflow.stages.rcca.trial import Views
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from rnca._core.seeding import derived_seed
 from workflow.data.prepared import Prepared, load_prepared
 from workflow.lib.job import job
 from workflow.lib.provenance import write_csv
+from workflow.lib.seeding import derived_seed
 from workflow.stages.rcca.dcca import DCCA, Of2013, Today
 from workflow.stages.rcca.partial import state_file
 from workflow.stages.rcca.trial import Trial

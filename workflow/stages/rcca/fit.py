@@ -12,7 +12,6 @@ import pandas as pd
 
 from rnca._core.moments import Moments
 from rnca._core.rows import shard_bounds
-from rnca._core.seeding import derived_seed
 from rnca.cca import RCCA
 from rnca.features import NystroemFeatures, median_gamma
 from rnca.inference import PermutationResult
@@ -20,6 +19,7 @@ from workflow.data.prepared import Prepared, load_prepared
 from workflow.data.splits import Split
 from workflow.lib.job import job
 from workflow.lib.provenance import write_csv
+from workflow.lib.seeding import derived_seed
 from workflow.stages.rcca.trial import Trial, Views
 
 # Of the test rows, for the noise floor.

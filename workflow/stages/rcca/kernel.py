@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import psutil
 
-from rnca._core.seeding import derived_seed
 from workflow.data.prepared import Prepared, load_prepared
 from workflow.data.splits import Split
 from workflow.lib.job import job
 from workflow.lib.kcca import KCCA, kcca_bytes
 from workflow.lib.provenance import peak_mb, write_csv
+from workflow.lib.seeding import derived_seed
 from workflow.stages.rcca.partial import PartialRows, state_file
 from workflow.stages.rcca.trial import Trial
 

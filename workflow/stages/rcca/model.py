@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 
 from rnca._core.files import replacing
-from rnca._core.seeding import derived_seed
 from rnca.cca import RCCA
 from rnca.model_selection import RCCACV
 from rnca.saving import save_model
 from workflow.data.prepared import Prepared, load_prepared
 from workflow.lib.job import job
 from workflow.lib.provenance import write_csv
+from workflow.lib.seeding import derived_seed
 from workflow.stages.rcca.cv import searched
 from workflow.stages.rcca.fit import Experiment
 from workflow.stages.rcca.trial import Views

@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from rnca._core.seeding import derived_seed
 from workflow.data.prepared import Prepared
 from workflow.data.splits import Rows, Split, given_split, group_split, official_split, random_split
 from workflow.data.views import RowView, standardised
+from workflow.lib.seeding import derived_seed
 
 Views = tuple[RowView, RowView]
 

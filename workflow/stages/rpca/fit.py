@@ -12,7 +12,6 @@ import pandas as pd
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from tqdm import tqdm
 
-from rnca._core.seeding import derived_seed
 from rnca.cca import RCCA
 from rnca.features import FeatureMap, FourierFeatures, NystroemFeatures, median_gamma
 from rnca.pca import RPCA
@@ -21,6 +20,7 @@ from workflow.lib.exact import centred_kernel, kernel_cca, kernel_pca
 from workflow.lib.job import job
 from workflow.lib.kcca import KCCA
 from workflow.lib.provenance import write_csv
+from workflow.lib.seeding import derived_seed
 from workflow.stages.rpca.agreement import (
     captured,
     operator_norm,

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from rnca._core.seeding import derived_seed
 from rnca.cca import RCCA
 from rnca.pca import RPCA
 from workflow.data.prepared import Prepared, load_prepared
@@ -18,6 +17,7 @@ from workflow.lib.exact import kernel_cca, kernel_pca
 from workflow.lib.job import job
 from workflow.lib.kcca import KCCA
 from workflow.lib.provenance import write_csv
+from workflow.lib.seeding import derived_seed
 from workflow.stages.rpca.fit import (
     MAPS,
     Rows,
