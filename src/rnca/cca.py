@@ -49,12 +49,7 @@ _NOISE_LIMIT = 0.43
 _ERROR_LIMIT = 1e-3
 
 
-class RCCA(
-    RowsMixin,
-    TransformerMixin,
-    TwoViewFit,
-    auto_wrap_output_keys=None,  # type: ignore[call-arg]
-):
+class RCCA(RowsMixin, TransformerMixin, TwoViewFit, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Canonical correlation analysis of two views on random nonlinear features.
 
     Linear CCA of z_x(X) and z_y(Y): an approximation of kernel CCA whose cost is linear in the

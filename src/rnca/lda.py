@@ -39,11 +39,7 @@ _CAUTION = 1.4
 
 
 class RLDA(
-    RowsMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    ClassifierMixin,
-    BaseEstimator,
+    RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
 ):
     """Linear discriminant analysis on random nonlinear features.
 

@@ -25,12 +25,7 @@ Bases = list[tuple[Matrix, Matrix]]
 _FEWEST_ROWS = 3
 
 
-class RCCACV(
-    RowsMixin,
-    TransformerMixin,
-    BaseEstimator,
-    auto_wrap_output_keys=None,  # type: ignore[call-arg]
-):
+class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """RCCA with the number of features m and ``reg`` chosen by cross-validation.
 
     The products of the features are computed once: moments of each fold merge into the moments of

@@ -288,12 +288,7 @@ def _mirror_lower(matrix: Matrix) -> None:
 
 
 def _add_shifted(
-    into: Matrix,
-    sum_x: Matrix,
-    delta_x: Matrix,
-    sum_y: Matrix,
-    delta_y: Matrix,
-    n: int,
+    into: Matrix, sum_x: Matrix, delta_x: Matrix, sum_y: Matrix, delta_y: Matrix, n: int
 ) -> None:
     """Add what a change of shift adds to Σ(x − s)(y − t)ᵀ: three terms of rank one, in place."""
     for left, right in ((sum_x, delta_y), (delta_x, sum_y + n * delta_y)):
