@@ -37,7 +37,7 @@ page_request = asks(
     "lib/page.py",
     {
         "run": settings.run,
-        "title": "Canonical correlations of your data",
+        "title": " · ".join(settings.rcca.main_titles().values()) or "Canonical correlations",
         "config": config,
         "data": settings.used(),
         "stand_ins": STAND_INS,

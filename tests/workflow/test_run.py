@@ -1,6 +1,7 @@
 """The workflow on config/test.yaml: planned, run, run again, edited."""
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -287,6 +288,10 @@ def test_replaced_own_data_are_used_and_missing_ones_refused(project):
         np.testing.assert_allclose(model.transform(x), variables["x"], atol=1e-5)
     tested = pd.read_csv(project.file("results/mine/rcca/inference.csv"))
     assert tested["p_value"][0] == 0.05  # of 19 permutations
+    page = project.file("results/mine/report.html").read_text(encoding="utf-8")
+    assert "<h1>own data</h1>" in page
+    assert page.index("exhibit-rcca_model") < page.index("exhibit-rcca-title")
+    assert not re.search("the paper|Table 1|published", page[page.index("<body>") :])
     kept = project.file("views.npz").stat()
     write_own_data(project, offset=1.0)
     os.utime(project.file("views.npz"), (kept.st_atime - 9999, kept.st_mtime - 9999))

@@ -252,6 +252,18 @@ def _finding(finding: Finding) -> dict[str, str]:
     }
 
 
+def _without_the_paper(section: Section) -> Section:
+    """Leave out those sentences of captions that are about the paper."""
+    exhibits = []
+    for each in section.exhibits:
+        parts = re.split(r"(?<=[.;]) ", each.caption)
+        own = " ".join(
+            part for part in parts if not re.search("paper|published|Table 1|docs/", part)
+        )
+        exhibits.append(replace(each, caption=re.sub(";$", ".", own)))
+    return replace(section, exhibits=exhibits)
+
+
 def _commits(results: Path) -> str:
     """Say which commits the run's numbers were computed by."""
     records = [read_record(file) for file in results.glob("*/*.csv")]
@@ -287,6 +299,7 @@ if __name__ == "__main__":
         judgements = judge(read_claims(given.claims), results)
         if not any(judgement.findings for judgement in judgements):
             judgements = []  # as in a run on the user's own data
+            sections = [_without_the_paper(section) for section in sections]
         elif bounds := [each for each in sections if each.name == "bounds"]:
             theory = Path(given.theory).read_text(encoding="utf-8")
             told = replace(bounds[0], text=theory, text_title="What the theorems say, and proofs")

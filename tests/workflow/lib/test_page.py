@@ -1,9 +1,18 @@
 """What the report says of runs that are, and are not, about the paper."""
 
+from pathlib import Path
+
 import pandas as pd
 
 from workflow.lib.claims import judge
-from workflow.lib.page import Section, inline_svg, markdown, write_page
+from workflow.lib.page import (
+    Exhibit,
+    Section,
+    _without_the_paper,
+    inline_svg,
+    markdown,
+    write_page,
+)
 
 
 def written(path, judgements, standing_in=()):
@@ -37,6 +46,12 @@ def test_report_of_the_paper_opens_with_its_claims(tmp_path):
         assert present in text
     for present in ("1 claims of the paper: 1 undecided.", ">0 of 1<", "rule written 2026-01-01"):
         assert present in text
+
+
+def test_captions_of_own_data_leave_the_paper_out():
+    caption = "Sums on test rows; hollow markers are the paper's. Below: ours minus the published."
+    section = Section("rcca", "R", [Exhibit(Path("a.svg"), "a", caption)])
+    assert _without_the_paper(section).exhibits[0].caption == "Sums on test rows."
 
 
 def test_inline_figures_have_ids_of_their_own():

@@ -27,6 +27,13 @@ from workflow.stages.rcca.figures import (
     regs_figure,
     speakers_figure,
 )
+from workflow.stages.rcca.own import (
+    INFERENCE_COLUMNS,
+    model_blocks,
+    model_figure,
+    on_model,
+    read_models,
+)
 from workflow.stages.rcca.series import (
     by_speaker,
     floor_blocks,
@@ -103,6 +110,12 @@ if __name__ == "__main__":
             save(speakers_figure(over, titles), out, "rcca_speakers")
             write_csv(out["rcca_speakers.csv"], speakers)
             write_csv(out["rcca_series.csv"], over)
+        if "rcca_model.md" in out:
+            inference, _ = read_outcomes(given.inference, INFERENCE_COLUMNS)
+            models = read_models(given.loadings, given.variables)
+            write_markdown(out["rcca_model.md"], model_blocks(inference, titles))
+            save(model_figure(inference, models, titles), out, "rcca_model")
+            said["rcca_model"] = on_model(inference, titles)
         if "rcca_minutes.md" in out:
             write_markdown(out["rcca_minutes.md"], minutes_blocks(summary, titles))
         if "rcca_minutes.svg" in out:

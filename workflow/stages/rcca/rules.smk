@@ -37,13 +37,23 @@ def rcca_parts(what):
     }
     having = {"timing": rcca.timed(), "regs": rcca.with_other_regs()}
     having |= {key: rcca.having(key) for key in ("cv", "kcca")}
-    having |= {"inference": rcca.having("model")}
+    having |= {"inference": rcca.modelled()}
     having |= dict.fromkeys(["dcca", "curve", "search"], rcca.deep())
     names = having.get(what, [name for name, _ in rcca.items()])
     return {
         name: [f"{RESULTS}/rcca/{name}/{file}.csv" for file in files[what](rcca[name])]
         for name in names
     }
+
+
+def model_files(what):
+    """Make an input function that lists a file of each kept model."""
+    return lambda w: [
+        f"{RESULTS}/rcca/{name}/{feature_map}.{what}"
+        for name in rcca.modelled()
+        if not is_unavailable(rcca[name].dataset)
+        for feature_map in rcca[name].maps
+    ]
 
 
 PARTS["rcca"] = rcca_parts
@@ -319,7 +329,7 @@ rule rcca_kernel:
         "kernel.py"
 
 
-# `svd` is read by the claims alone, `inference` by people.
+# `svd` is read by the claims alone.
 rule rcca_report:
     input:
         request=rcca_report.file,
@@ -328,6 +338,8 @@ rule rcca_report:
         timing=gathered("rcca", "timing"),
         svd=gathered("rcca", "svd"),
         inference=gathered("rcca", "inference"),
+        loadings=model_files("loadings.csv"),
+        variables=model_files("variables.npz"),
         regs=gathered("rcca", "regs"),
         cv=gathered("rcca", "cv"),
         dcca=gathered("rcca", "dcca"),

@@ -99,7 +99,7 @@ def on_leaks(leaks: pd.DataFrame, titles: Titles) -> str:
     if not len(share):
         return ""
     if share.max() == 0:
-        return f"In none of {len(share)} experiments do training rows give test rows away."
+        return f"Training rows give no test row away (experiments: {len(share)})."
     return (
         f"In {(share > 0).sum()} of {len(share)} experiments training rows give test rows away, "
         f"most in {titles[str(share.idxmax())]}: {100 * share.max():.1f} %."

@@ -440,6 +440,10 @@ class Rcca(Experiments[Experiment]):
         """Return the memory of the largest fit or choice of reg."""
         return max((max(each.mem_mb(), each.cv_mem_mb()) for _, each in self.items()), default=0)
 
+    def modelled(self) -> list[str]:
+        """List the experiments that keep a model."""
+        return self.having("model")
+
     def timed(self) -> list[str]:
         """List the experiments with timed fits."""
         return self.having("timing")

@@ -1,0 +1,121 @@
+"""A kept model for readers: chosen m and reg, correlations with p-values, loadings, a scatter."""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from workflow.lib.figures import FAINT, GREY, LOOK, STYLE, wrapped
+from workflow.lib.provenance import read_csv
+from workflow.lib.sentences import sentence
+from workflow.lib.tables import MAP_NAMES
+from workflow.stages.rcca.table1 import Block, block
+
+INFERENCE_COLUMNS = (
+    "experiment", "feature_map", "m", "reg", "component", "test_correlation", "p_value", "null_95",
+)  # fmt: skip
+Titles = Mapping[str, str]
+_LEVEL = 0.05
+_BARS = 8
+
+
+class Model(NamedTuple):
+    """Loadings of a kept model, and the first pair of canonical variables on test rows."""
+
+    loadings: pd.DataFrame
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+
+
+def read_models(loadings: Iterable[str], variables: Iterable[str]) -> dict[tuple[str, str], Model]:
+    """Read kept models, by experiment and map, from ``…/<experiment>/<map>.<what>``."""
+    found = {}
+    for file, arrays in zip(loadings, variables, strict=True):
+        with np.load(arrays) as kept:
+            x, y = (kept[view][kept["part"] == "test", 0] for view in "xy")
+        key = Path(file).parent.name, Path(file).name.partition(".")[0]
+        found[key] = Model(read_csv(file), x, y)
+    return found
+
+
+def on_model(inference: pd.DataFrame, titles: Titles) -> str:
+    """Say what was chosen, and how many components are more than chance."""
+    clauses = []
+    for (name, kind), rows in inference.groupby(["experiment", "feature_map"], sort=False):
+        first, real = rows.iloc[0], (rows["p_value"] <= _LEVEL).sum()
+        clauses.append(
+            f"{titles[str(name)]}, {MAP_NAMES[str(kind)]}: {real} of {len(rows)} components are "
+            f"significant at 5 %, the first with a correlation of {first['test_correlation']:.2f} "
+            f"on test rows (p = {first['p_value']:.2g}); cross-validation chose "
+            f"m = {first['m']:.0f}, reg = {first['reg']:g}"
+        )
+    return sentence(clauses)
+
+
+def model_blocks(inference: pd.DataFrame, titles: Titles) -> list[Block]:
+    """Lay out the components of each model, with what was chosen above them."""
+    columns: dict[str, Callable[[Any], str]] = {
+        "component": lambda row: f"{row['component']:.0f}",
+        "correlation on test rows": lambda row: f"{row['test_correlation']:.3f}",
+        "p-value, adjusted": lambda row: f"{row['p_value']:.2g}",
+        "95 % of random pairings": lambda row: f"{row['null_95']:.3f}",
+    }
+    return [
+        block(
+            f"{titles[str(name)]}, {MAP_NAMES[str(kind)]}",
+            f"m = {rows['m'].iloc[0]}, reg = {rows['reg'].iloc[0]:g}, by cross-validation",
+            columns,
+            rows,
+        )
+        for (name, kind), rows in inference.groupby(["experiment", "feature_map"], sort=False)
+    ]
+
+
+def model_figure(
+    inference: pd.DataFrame, models: Mapping[tuple[str, str], Model], titles: Titles
+) -> Figure:
+    """Correlations, the largest loadings of component 1, and its scatter: a row per model."""
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(10.2, 3.1 * max(len(models), 1)), layout="constrained")
+        grid = figure.subplots(max(len(models), 1), 3, squeeze=False)
+        if not models:
+            for axes in grid.ravel():
+                axes.set_axis_off()
+        for (left, middle, right), (key, model) in zip(grid, models.items(), strict=False):
+            name, kind = key
+            own = (inference["experiment"] == name) & (inference["feature_map"] == kind)
+            _correlations(left, inference[own], kind)
+            left.set_title(wrapped(f"{titles[name]}, {MAP_NAMES[kind]}"))
+            _bars(middle, model.loadings, kind)
+            # Unlike the page's own grey, what is rasterised looks the same on a dark ground.
+            colour = FAINT if kind == "linear" else LOOK[kind]["color"]
+            right.scatter(model.x, model.y, s=6, color=colour, rasterized=True)
+            right.set(xlabel="first view, component 1", ylabel="second view, component 1")
+            right.set_title("canonical variables of test rows")
+    return figure
+
+
+def _correlations(axes: Any, rows: pd.DataFrame, kind: str) -> None:
+    look = {"marker": "o", **LOOK[kind], "linestyle": "none"}
+    axes.plot(rows["component"], rows["test_correlation"], label="test rows", **look)
+    chance = {"color": GREY, "linestyle": "--", "label": "95 % of random pairings"}
+    axes.plot(rows["component"], rows["null_95"], **chance)
+    axes.set(xlabel="component", ylabel="correlation on test rows")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend()
+
+
+def _bars(axes: Any, loadings: pd.DataFrame, kind: str) -> None:
+    order = loadings["component_1"].abs().sort_values().index[-_BARS:]
+    shown = loadings.loc[order]
+    names = [f"{row['view']}, column {row['column']}" for row in shown.to_dict("records")]
+    axes.barh(names, shown["component_1"], color=LOOK[kind]["color"])
+    axes.axvline(0, color=GREY, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.set(xlabel="loading on component 1", title="largest loadings")
