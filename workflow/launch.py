@@ -309,7 +309,7 @@ def finish(options: Namespace, results: Path, started: float) -> int:
         The exit code: 1 if a file, or one that it was made from, is not what its job wrote.
     """
     from workflow.data.errors import DataError
-    from workflow.lib.provenance import verify  # slow to import
+    from workflow.lib.provenance import checked, verify  # slow to import
     from workflow.lib.summary import closing
 
     summary = results / "summary.txt"
@@ -321,6 +321,8 @@ def finish(options: Namespace, results: Path, started: float) -> int:
         verify(*files)
         if is_shown:
             print(closing(results, time.time() - started))
+        if "data" in options.targets:
+            print(checked(results / "tables" / "data.md").decode())
     except DataError as error:
         print(f"Not all results are what this run computed. {error}", file=sys.stderr)
         return 1

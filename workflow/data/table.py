@@ -44,4 +44,3 @@ if __name__ == "__main__":
                 unavailable[record.stem] = reason
         prepared = [load_prepared(path) for path in snakemake.input.get("prepared", [])]
         write_data_table(snakemake.output[0], prepared, unavailable)
-        print(Path(snakemake.output[0]).read_text(encoding="utf-8"))
