@@ -7,6 +7,7 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "_core.moments": ("Moments",),
+    "_core.rows": ("shard_bounds",),
     "autoencoder": ("RandomizedAutoencoder",),
     "cca": ("RCCA",),
     "clustering": ("RSpectralClustering",),

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 import rnca
-from rnca._core.files import opened_archive, replacing
+from rnca._core.files import opened_archive, read_member, replacing
 
 _FORMAT = 1
 
@@ -59,7 +59,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     FileNotFoundError: [Errno 2] No such file or directory: 'nowhere.npz'
     """
     with opened_archive(path, "save_model") as stored:
-        settings = json.loads(str(stored["settings"]))
+        settings = json.loads(str(read_member(stored, "settings")))
         if settings["format"] != _FORMAT:
             raise ValueError(f"format {settings['format']}, this version reads {_FORMAT}")
         return _decoded(settings["model"], stored)
@@ -96,7 +96,7 @@ def _decoded(value: Any, stored: Any) -> Any:
         return model
     ((kind, held),) = value.items()
     if kind == "array":
-        return stored[held]
+        return read_member(stored, held)
     if kind == "dict":
         return {key: _decoded(each, stored) for key, each in held.items()}
     parts = [_decoded(each, stored) for each in held]

@@ -256,7 +256,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path, what):
     ("name", "array", "words"),
     [
         ("header", np.array([99, 500, 4, 3]), "format 99, this version reads"),
-        ("header", np.array([1, 500, 5, 3]), r"xx is float64\(4, 4\), not float64\(5, 5\)"),
+        ("header", np.array([1, 500, 5, 3]), "a header of 5 and 3 features before other arrays"),
         ("xx", np.zeros((4, 4), np.float32), "xx is float32"),
         ("sum_y", np.zeros(2), "sum_y"),
         ("header", np.array([1, -1, 4, 3]), "-1 rows"),

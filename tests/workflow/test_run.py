@@ -249,7 +249,7 @@ def test_edited_library_reruns_the_fits_that_use_it(finished):
         ("white: 16", "white: 15", "autoencoder_fit"),
         ("kernel_rows: 50", "kernel_rows: 51", "maps_compare"),
         ("dependence: { rows: 50", "dependence: { rows: 51", "extensions_dependence"),
-        ("folds: 2", "folds: 3", "lupi_fit"),
+        ("costs: [1.0]", "costs: [2.0]", "lupi_fit"),
     ],
     ids=lambda value: value if "_" in value else "",
 )  # fmt: skip

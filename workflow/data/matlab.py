@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.io import loadmat, whosmat
 
+from rnca._core.files import MOST_IN_A_BYTE
 from workflow.data.errors import DataError
-from workflow.data.npz import MOST_IN_A_BYTE
 
 _NUMERIC = {"single": 4, "double": 8, "logical": 1} | {
     f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)

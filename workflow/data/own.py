@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rnca._core.files import read_member
 from workflow.data.checksums import file_sha256
 from workflow.data.errors import DataError
 from workflow.data.matlab import MatFile
-from workflow.data.npz import read_member
 from workflow.data.prepared import Content, check_arrays
 from workflow.data.splits import PARTS
 

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rnca._core.files import replacing
+from rnca._core.files import read_member, replacing
 from workflow.data.errors import DataError
-from workflow.data.npz import read_member
 
 Seed = int | Sequence[int] | np.random.SeedSequence
 Rows = NDArray[np.int64]

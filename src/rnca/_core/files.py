@@ -4,8 +4,16 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+
+MOST_IN_A_BYTE = 1032  # bytes that Deflate packs into one, at most
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
 @contextmanager
@@ -37,6 +45,9 @@ def opened_archive(path: str | os.PathLike[str], what: str) -> "Iterator[np.lib.
             stored = np.load(file, allow_pickle=False)
             if not isinstance(stored, np.lib.npyio.NpzFile):
                 raise ValueError("a single array, not an archive of them")
+            archive: Any = stored.zip
+            if any(member.compress_type for member in archive.infolist()):
+                raise ValueError("packed, as no file of this library is")
             yield stored
         except MemoryError:
             raise
@@ -45,3 +56,23 @@ def opened_archive(path: str | os.PathLike[str], what: str) -> "Iterator[np.lib.
             raise ValueError(
                 f"{path}: not a complete file of {what} ({error}). Delete it and compute it again."
             ) from error
+
+
+def read_member(stored: "np.lib.npyio.NpzFile", name: str) -> npt.NDArray[Any]:
+    """Read an array, or raise ValueError if its archive cannot hold as much as it announces.
+
+    numpy takes the memory that a header asks for before it looks for the data.
+    """
+    archive: Any = stored.zip
+    file = name if name in archive.namelist() else f"{name}.npy"
+    packed = archive.getinfo(file).compress_size
+    with archive.open(file) as member:
+        version = np.lib.format.read_magic(member)
+        if version not in _HEADERS:
+            raise ValueError(f"{name} has a header of version {version}")
+        shape, _, dtype = _HEADERS[version](member)
+    announced = int(np.prod(shape, dtype=object)) * dtype.itemsize
+    if announced > MOST_IN_A_BYTE * packed:
+        raise ValueError(f"{name} announces {announced} bytes, but has {packed} in the file")
+    array: npt.NDArray[Any] = stored[name]
+    return array

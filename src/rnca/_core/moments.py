@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import blas
 
-from rnca._core.files import opened_archive, replacing
+from rnca._core.files import opened_archive, read_member, replacing
 from rnca._core.rows import FloatArray, Matrix, grid
 
 _FORMAT = 1
@@ -203,16 +203,23 @@ class Moments:
             features or rows.
         """
         with opened_archive(path, "moments") as stored:
-            version, n_seen, m_x, m_y = (int(entry) for entry in stored["header"])
+            header = read_member(stored, "header")
+            version, n_seen, m_x, m_y = (int(entry) for entry in header)
             if version != _FORMAT:
                 raise ValueError(f"format {version}, this version reads {_FORMAT}")
             if n_seen < 0:
                 raise ValueError(f"{n_seen} rows")
-            marks: Any = {"features": str(stored["features"]), "targets": "targets" in stored}
-            moments = cls(m_x, m_y or None, **marks)
+            held = {name: read_member(stored, name) for name in stored}
+            # Before memory for as many features is taken.
+            if held["xx"].shape[0] != m_x or (m_y and held["xy"].shape[1] != m_y):
+                raise ValueError(f"a header of {m_x} and {m_y} features before other arrays")
+            moments = cls(
+                m_x, m_y or None, features=str(held["features"]), targets="targets" in held
+            )
             moments.n = n_seen
             for name in moments._array_names():
-                setattr(moments, name, _checked(stored, name, getattr(moments, name)))
+                _check_form(name, held[name], getattr(moments, name))
+                setattr(moments, name, held[name])
         if features is not None and moments.features != features:
             raise ValueError(
                 f"{path}: computed with other features (fingerprint {moments.features[:12]}…, "
@@ -258,18 +265,13 @@ class Moments:
                 raise ValueError(f"cannot merge moments of other {what}: {its} into {own}.")
 
 
-def _checked(
-    stored: "np.lib.npyio.NpzFile", name: str, expected: npt.NDArray[Any]
-) -> npt.NDArray[Any]:
-    """Read an array from the archive, whose checksum is then compared, and check its form."""
-    array: npt.NDArray[Any] = stored[name]
+def _check_form(name: str, array: npt.NDArray[Any], expected: npt.NDArray[Any]) -> None:
     if array.shape != expected.shape or array.dtype != expected.dtype:
         raise ValueError(
             f"{name} is {array.dtype}{array.shape}, not {expected.dtype}{expected.shape}"
         )
     if not np.isfinite(array).all():
         raise ValueError(f"{name} has a value that is not finite")
-    return array
 
 
 def _plus_gram(moment: Matrix, z: Matrix) -> Matrix:

@@ -51,8 +51,10 @@ class View:
         """Read the rows named by ``index``, in that order, repeats allowed."""
         unique, inverse = np.unique(index, return_inverse=True)
         if isinstance(self.data, np.ndarray):
-            picked = self.data[unique]
-            _release_pages(self.data)
+            picked = np.empty((len(unique), *self.data.shape[1:]), self.data.dtype)
+            for some in np.split(np.arange(len(unique)), range(_GAP, len(unique), _GAP)):
+                picked[some] = self.data[unique[some]]
+                _release_pages(self.data)
         elif issparse(self.data):
             picked = self.data[unique].toarray()
         else:  # HDF5 and zarr read whole chunks: neighbours share one slice
@@ -222,7 +224,14 @@ def grid(start: int, stop: int, chunk_size: int) -> Iterator[tuple[int, int]]:
 
 
 def shard_bounds(n: int, shards: int, chunk_size: int) -> list[tuple[int, int]]:
-    """Row ranges of ``shards`` nearly equal shards of whole chunks covering ``n`` rows."""
+    """Row ranges of ``shards`` nearly equal shards of whole chunks covering ``n`` rows.
+
+    Examples
+    --------
+    >>> from rnca import shard_bounds
+    >>> shard_bounds(10_000, 2, chunk_size=2048)
+    [(0, 4096), (4096, 10000)]
+    """
     chunks = -(-n // chunk_size)
     if not 1 <= shards <= chunks:
         raise ValueError(

@@ -186,7 +186,7 @@ def read_moments(path):
 
 
 def read_npz(path):
-    assert own._read_npz(path, "x").ndim < 65
+    assert own._read_array("npz", own._Place("x", path, "x")).ndim < 65
 
 
 def read_npy(path):

@@ -132,6 +132,7 @@ def by_reg(
     """
     both = pd.concat([sums[sums["experiment"].isin(regs["experiment"])], regs])
     found = [rcca_summary(rows).assign(reg=reg) for reg, rows in both.groupby("reg")]
+    found = found or [rcca_summary(both).assign(reg=None)]  # where nothing was run
     return beside_published(pd.concat(found, ignore_index=True), published, paper)
 
 
