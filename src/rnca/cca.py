@@ -206,9 +206,10 @@ instance, or a pair, default="fourier"
         checked = [self._check_sizes(size) for size in sizes]
         models = []
         for reg in [self.reg] if regs is None else regs:
-            own: Any = vars(self).get("_whitened_")
-            is_own = own is not None and own.is_of(self.moments_, *self._regs(reg))
-            whitened = own if is_own else Whitened(self.moments_, *self._regs(reg))
+            both = self._regs(reg)
+            whitened = vars(self).get("_whitened_")  # of the fit, unless rows were added since
+            if whitened is None or (whitened.n, whitened.regs) != (self.moments_.n, both):
+                whitened = Whitened(self.moments_, *both)
             for m_x, m_y in checked:
                 model = unfitted_copy(self, keep=("n_features_in_", "feature_names_in_"))
                 model.map_x_, model.map_y_ = self.map_x_.prefix(m_x), self.map_y_.prefix(m_y)

@@ -28,9 +28,7 @@ class PermutationResult:
         the number of components by the step-down maximum of Westfall and Young (1993): components
         are taken by decreasing absolute correlation, and each is compared with the largest null
         value among itself and those still to come. The probability of one or more false components
-        among those with p ≤ α is then at most α, whichever of the others are real. It has more
-        power than Bonferroni's bound, since components share their rows, and more than a comparison
-        with the maximum over all components.
+        among those with p ≤ α is then at most α, whichever of the others are real.
     null : ndarray of shape (n_permutations, n_components)
         Absolute correlations of the permuted rows.
 

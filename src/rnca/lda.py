@@ -134,14 +134,7 @@ class RLDA(
         return self
 
     def path(self, sizes: Sequence[int], regs: Sequence[float] | None = None) -> list["RLDA"]:
-        """Models at smaller m, at least c − 1, and other reg: as `RCCA.path`.
-
-        Parameters
-        ----------
-        sizes : sequence of int
-        regs : sequence of float, optional
-            Defaults to ``reg_``.
-        """
+        """Models at smaller m, at least c − 1, and other reg than ``reg_``: as `RCCA.path`."""
         check_is_fitted(self, "rcca_")
         pairs = [(m, len(self.classes_) - 1) for m in sizes]
         asked = [self.reg_] if regs is None else regs

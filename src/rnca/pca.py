@@ -96,18 +96,11 @@ instance, default="fourier"
         return self._fit_rows(X)
 
     def fit_chunks(self, chunks: Iterable[Any]) -> Self:
-        """Fit to a stream of chunks of rows of any lengths, read once.
-
-        The stream's head, its first max(m, chunk_size) rows, gives the pilot mean, the median
-        kernel width and Nyström landmarks.
-        """
+        """Fit to a stream of chunks of rows of any lengths, read once: as `RCCA.fit_chunks`."""
         return self._fit_stream(rechunk(((chunk,) for chunk in chunks), self._head_rows(), "X"))
 
     def draw(self, X: Any) -> Self:
-        """Draw the feature map without a pass over the data: first step of `fit`.
-
-        A model that was fitted is then no longer fitted.
-        """
+        """Draw the feature map without a pass over the data: as `RCCA.draw`."""
         return self._draw_again(X)
 
     def accumulate(self, X: Any, start: int = 0, stop: int | None = None) -> Moments:

@@ -97,6 +97,8 @@ class Screen(logging.Handler):
         return "data" if rule in ("fetch", "prepare", "data", "data_table") else "report"
 
     def _start(self, record: Any) -> None:
+        if record.rule_name in ("all", *self.stages):
+            return  # a target, which computes nothing
         progress = self._of(record.rule_name)
         self.stage_of[record.jobid] = self._stage(record.rule_name)
         words = [record.rule_name.partition("_")[2], *map(str, (record.wildcards or {}).values())]

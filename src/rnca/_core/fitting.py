@@ -1,7 +1,7 @@
 """Fits by one pass over the rows, which leaves moments, and a solution of these."""
 
 from collections.abc import Iterator, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 from itertools import chain
 from typing import Any, Self
 
@@ -320,13 +320,11 @@ class FeatureFit(BaseEstimator):
         return {key: state[key] for key in state if key not in ("moments_", "_whitened_")}
 
     def __copy__(self) -> Self:
-        copied = object.__new__(type(self))
-        copied.__dict__.update(vars(self))
-        return copied
+        return unfitted_copy(self, keep=tuple(vars(self)))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        copied = object.__new__(type(self))
-        copied.__dict__.update(deepcopy(vars(self), memo))
+        copied = copy(self)
+        copied.__dict__ = deepcopy(self.__dict__, memo)
         return copied
 
 

@@ -90,10 +90,6 @@ class Whitened:
         )
         self.D: Matrix = transposed.T
 
-    def is_of(self, moments: Moments, reg_x: float, reg_y: float) -> bool:
-        """Whether this was computed with these regularisers, after as many rows."""
-        return (self.n, self.regs) == (moments.n, (reg_x, reg_y))
-
     def canonical(self, m_x: int, m_y: int, k: int) -> tuple[Matrix, Matrix, Matrix]:
         """Return the k largest correlations, and bases of the first m_x and m_y features."""
         U, correlations, V = leading_svd(self.D[:m_x, :m_y], k)

@@ -42,6 +42,16 @@ def start(log, job, rule, **wildcards):
     log(event=LogEvent.JOB_INFO, jobid=job, rule_name=rule, wildcards=wildcards)
 
 
+def test_targets_are_no_jobs(snakemake, stream):
+    snakemake(event=LogEvent.RUN_INFO, stats={"page": 1, "all": 1, "rcca": 1, "total": 3})
+    for job, rule in enumerate(("page", "rcca", "all")):
+        start(snakemake, job, rule)
+        snakemake(event=LogEvent.JOB_FINISHED, job_id=job)
+    assert "report           1/1" in stream.getvalue()
+    assert "2/2" not in stream.getvalue()
+    assert "rcca" not in stream.getvalue()
+
+
 def test_a_stage_has_one_line_and_it_comes_when_all_its_jobs_are_done(snakemake, stream):
     snakemake(event=LogEvent.RUN_INFO, stats={"rcca_fit": 2, "fetch": 1, "all": 1, "total": 4})
     for job in (1, 2):

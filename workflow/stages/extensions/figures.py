@@ -89,7 +89,7 @@ def _curves(axes: Any, rows: pd.DataFrame, title: str) -> None:
             continue
         error_bars(axes, group, "m", "nmi", label=CLUSTERINGS[method], **LOOK[method])
         if rows["data"].iloc[0] == "subset":
-            look = {**LOOK[method], "markerfacecolor": "white", "linestyle": "-.", "linewidth": 1.0}
+            look = {**LOOK[method], "markersize": 2.5, "linestyle": "-.", "linewidth": 1.0}
             label = f"{CLUSTERINGS[method]}: with exact clusters"
             error_bars(axes, group, "m", "nmi_exact", label=label, **look)
     axes.set_xscale("log")

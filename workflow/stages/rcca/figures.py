@@ -228,7 +228,7 @@ def _papers(axes: Any, rows: pd.DataFrame) -> None:
 
 
 def cv_figure(choice: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Test correlation against m with the fixed and with the chosen reg, a panel per experiment."""
+    """Gain of the chosen over the fixed reg against m, in pairs, a panel per experiment."""
     groups = {
         ", ".join(filter(None, [titles[str(name)], PROTOCOL_NAMES.get(str(protocol), "")])): rows
         for (name, protocol), rows in choice.groupby(["experiment", "protocol"], sort=False)
@@ -237,15 +237,13 @@ def cv_figure(choice: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
         figure, axes_of = panels(list(groups))
         for title, axes in axes_of.items():
             for kind, rows in groups[title].groupby("feature_map"):
-                if kind == "linear":
-                    continue
-                look, label = LOOK[str(kind)], MAP_NAMES[str(kind)]
-                error_bars(axes, rows, "m", "fixed", **look, label=f"{label}, reg fixed")
-                look = {**look, "markerfacecolor": "white", "linestyle": "--"}
-                error_bars(axes, rows, "m", "chosen", **look, label=f"{label}, reg chosen")
+                if kind != "linear":
+                    look = {**LOOK[str(kind)], "label": MAP_NAMES[str(kind)]}
+                    error_bars(axes, rows, "m", "gain", **look)
+            axes.axhline(0, color=GREY, linewidth=1.0)
             axes.set_title(wrapped(title))
             axes.set_xlabel("number of random features $m_x = m_y$")
-            axes.set_ylabel("sum of test correlations")
+            axes.set_ylabel("gain in test sum, chosen − fixed reg")
         legend(figure, list(axes_of.values()))
     return figure
 

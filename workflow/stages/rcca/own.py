@@ -22,7 +22,7 @@ INFERENCE_COLUMNS = (
 )  # fmt: skip
 Titles = Mapping[str, str]
 _LEVEL = 0.05
-_BARS = 8
+_BARS = 4  # of each view
 
 
 class Model(NamedTuple):
@@ -112,10 +112,11 @@ def _correlations(axes: Any, rows: pd.DataFrame, kind: str) -> None:
 
 
 def _bars(axes: Any, loadings: pd.DataFrame, kind: str) -> None:
-    order = loadings["component_1"].abs().sort_values().index[-_BARS:]
-    shown = loadings.loc[order]
+    ordered = loadings.iloc[loadings["component_1"].abs().argsort().to_numpy()]
+    largest = ordered.groupby("view").tail(_BARS)
+    shown = largest.sort_values("view", ascending=False, kind="stable")  # from below
     names = [f"{row['view']}, column {row['column']}" for row in shown.to_dict("records")]
     axes.barh(names, shown["component_1"], color=LOOK[kind]["color"])
     axes.axvline(0, color=GREY, linewidth=0.8)
     axes.set_axisbelow(True)
-    axes.set(xlabel="loading on component 1", title="largest loadings")
+    axes.set(xlabel="loading on component 1", title="largest loadings of each view")
