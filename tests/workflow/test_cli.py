@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workflow.lib.publish import _SHOWN, publish
+from workflow.lib.publish import publish
 
 ROOT = Path(__file__).parents[2]
 TEST = ("--configfile", "config/test.yaml")
@@ -45,7 +45,7 @@ def test_clean_run_is_published_with_one_record(project, monkeypatch):
     assert code == 0, screen
     published = project.file("results/published")
     (published / "old").mkdir(parents=True)
-    count = publish(project.file("results/test"), published, project.file("README.md"))
+    count = publish(project.file("results/test"), published)
     names = {str(file.relative_to(published)) for file in published.rglob("*") if file.is_file()}
     assert count == len(names)
     assert {"lupi/accuracy.csv", "tables/lupi.md", "record.json"} <= names
@@ -59,18 +59,18 @@ def test_clean_run_is_published_with_one_record(project, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("workflow.lib.publish.write_text", None)  # as if killed half way
         with pytest.raises(TypeError):
-            publish(project.file("results/test"), published, project.file("README.md"))
+            publish(project.file("results/test"), published)
     assert names == {
         str(file.relative_to(published)) for file in published.rglob("*") if file.is_file()
     }
     project.file("link").symlink_to(published)
     with pytest.raises(Exception, match="link is a link"):
-        publish(project.file("results/test"), project.file("link"), project.file("README.md"))
+        publish(project.file("results/test"), project.file("link"))
 
     csv = project.file("results/test/lupi/accuracy.csv")
     csv.write_text(csv.read_text(encoding="utf-8").replace("surf", "rcca", 1), encoding="utf-8")
     with pytest.raises(Exception, match="not what its record says was written"):
-        publish(project.file("results/test"), published, project.file("README.md"))
+        publish(project.file("results/test"), published)
     assert (published / "tables/lupi.md").is_file()
 
 
@@ -135,10 +135,3 @@ def test_doctor_says_whether_each_dataset_is_available(project, tmp_path):
     code, screen = cli(project, "doctor", "--configfile", "mine.yaml", RNCA_MIRROR="nowhere")
     assert code == 1
     assert "nowhere is not a readable directory" in screen
-
-
-def test_readme_shows_the_published_tables_as_they_are():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    for match in _SHOWN.finditer(text):
-        table = (ROOT / "results" / "published" / match[2]).read_text(encoding="utf-8").strip()
-        assert f"<!-- begin {match[2]} -->\n{table}\n<!-- end -->" in text

@@ -1,7 +1,6 @@
 """Copy what a finished run shows to ``results/published``, with one record for all of it."""
 
 import json
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,9 @@ from workflow.lib.provenance import (
 # One CSV per stage and kind, tables, and the report; pictures in CSVs are other people's data.
 PUBLISHED = ("*/*.csv", "tables/*.md", "tables/*.tex", "report.html")
 FIGURES = ("rcca", "rcca_minutes", "bounds", "autoencoder")
-# In the README: a table of results/published between two comments, the first of which names it.
-_SHOWN = re.compile(r"(<!-- begin (\S+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
 
 
-def publish(run: Path, published: Path, readme: Path = Path("README.md")) -> int:
+def publish(run: Path, published: Path) -> int:
     """Replace what is published by what a run has made; return the number of files.
 
     Raises
@@ -56,8 +53,6 @@ def publish(run: Path, published: Path, readme: Path = Path("README.md")) -> int
     contents = {file.relative_to(run).as_posix(): file.read_bytes() for file in files}
     merged["files"] = {name: records[name]["sha256"] for name in contents}
     _replace(published, contents, merged)
-    if readme.is_file():
-        write_text(readme, with_tables(readme.read_text(encoding="utf-8"), published))
     return len(contents) + 1
 
 
@@ -80,18 +75,6 @@ def _replace(published: Path, contents: dict[str, bytes], record: dict[str, Any]
         published.rename(old)
     new.rename(published)
     shutil.rmtree(old, ignore_errors=True)
-
-
-def with_tables(text: str, published: Path) -> str:
-    """Put the published tables into a text, where it names them."""
-
-    def table(match: re.Match[str]) -> str:
-        file = published / match[2]
-        if not file.is_file():
-            return match[0]
-        return f"{match[1]}{file.read_text(encoding='utf-8').strip()}\n{match[3]}"
-
-    return _SHOWN.sub(table, text)
 
 
 def _commit(records: dict[str, dict[str, Any]]) -> str:
