@@ -49,7 +49,7 @@ test-kernels: setup ## Run the numerical tests under every BLAS kernel of this C
 	@$(python) tests/kernels.py $(ARGS)
 
 test-slurm: setup ## Run the workflow on a one-node SLURM of its own (as root on Debian; installs slurm-wlm and munge)
-	@$(python) -m pytest -m slurm tests/slurm $(ARGS)
+	@VERBOSE=1 $(python) -m pytest -m slurm tests/slurm $(ARGS)
 
 test-faults: setup ## Kill, fill up and damage runs, and print what they survive (KILLS=30; best as root)
 	@RNCA_KILLS=$(KILLS) $(python) -m pytest -m faults tests/faults $(ARGS)

@@ -54,6 +54,22 @@ SECTIONS = {
             "repeats": "{repeats}",
         },
     ),
+    "choice": Section(
+        "Choosing m and reg by cross-validation",
+        "`RCCACV` beside scikit-learn's `GridSearchCV` of `RCCA` over the same candidates and "
+        "folds, and one fit at the largest m.",
+        {
+            "n": "{n:,}",
+            "m": "{sizes}",
+            "values of reg": "{regs}",
+            "folds": "{folds}",
+            "RCCACV / one fit": "{of_fit:.1f}",
+            "GridSearchCV / RCCACV": "{of_ours:.1f}",
+            "RCCACV s": "{ours_seconds:.2f}",
+            "GridSearchCV s": "{grid_seconds:.2f}",
+            "repeats": "{repeats}",
+        },
+    ),
     "peers": Section(
         "Against other people's code",
         "Peers get the Fourier features from our maps as one float64 array, so that both sides "
@@ -155,6 +171,11 @@ def _derived(name: str, rows: pd.DataFrame) -> pd.DataFrame:
             for phase in ("pass", "solve", "others")
         }
         return rows.assign(of_dgemm=rows["dgemm_seconds"] / rows["seconds"], **shares)
+    if name == "choice":
+        return rows.assign(
+            of_fit=rows["ours_seconds"] / rows["fit_seconds"],
+            of_ours=rows["grid_seconds"] / rows["ours_seconds"],
+        )
     if name == "peers":
         return rows[rows["ratio"].notna()].fillna({"version": ""}) if "ratio" in rows else rows[:0]
     if name == "memory":

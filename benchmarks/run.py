@@ -19,10 +19,17 @@ from benchmarks import page
 from benchmarks.common import QUICK, Settings, load
 from benchmarks.memory import memory
 from benchmarks.peers import peers
-from benchmarks.speed import growth, path, roof
+from benchmarks.speed import choice, growth, path, roof
 from workflow.lib.provenance import environment, write_csv, write_text
 
-PARTS = {"roof": roof, "path": path, "peers": peers, "growth": growth, "memory": memory}
+PARTS = {
+    "roof": roof,
+    "path": path,
+    "choice": choice,
+    "peers": peers,
+    "growth": growth,
+    "memory": memory,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -11,10 +11,12 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import GridSearchCV, KFold
 
 from benchmarks.common import (
     CHUNK,
     MAPS,
+    SEED,
     Data,
     Row,
     Settings,
@@ -24,7 +26,11 @@ from benchmarks.common import (
     say,
     seconds,
 )
-from rnca import RCCA
+from rnca import RCCA, RCCACV
+
+# What cross-validation chooses among, at three sizes.
+_REGS = (1e-6, 1e-4, 1e-2)
+_FOLDS = 5
 
 
 def roof(settings: Settings, data: Data) -> Iterator[Row]:
@@ -71,6 +77,33 @@ def growth(settings: Settings, data: Data) -> Iterator[Row]:
         yield from _grown("n", settings, m, *rows_on_disk(data.directory, n))
     for m in settings.growth_m:
         yield from _grown("m", settings, m, data.x[:rows], data.y[:rows])
+
+
+def choice(settings: Settings, data: Data) -> Iterator[Row]:
+    """Measure the choice of m and reg by cross-validation, beside scikit-learn's grid search."""
+    n, k = min(settings.growth_at[0], len(data.x)), settings.components
+    x, y, sizes = data.x[:n], data.y[:n], [settings.growth_at[1] // part for part in (4, 2, 1)]
+    say(f"choice: n = {n}, m = {sizes}")
+    ours = RCCACV(k, sizes=sizes, regs=_REGS, cv=_FOLDS, random_state=SEED)
+    grid = {"n_features": sizes, "reg": list(_REGS)}
+    theirs = GridSearchCV(estimator(k, sizes[-1]), grid, cv=KFold(_FOLDS))
+    found = medians(
+        lambda: {
+            "fit": seconds(lambda: estimator(k, sizes[-1]).fit(x, y))[0],
+            "ours": seconds(lambda: ours.fit(x, y))[0],
+            "grid": seconds(lambda: theirs.fit(x, y))[0],
+        },
+        settings.repeats,
+        settings.budget,
+    )
+    yield {
+        "n": n,
+        "sizes": ", ".join(map(str, sizes)),
+        "regs": len(_REGS),
+        "folds": _FOLDS,
+        **{f"{name}_seconds": found[name] for name in ("fit", "ours", "grid")},
+        "repeats": found["repeats"],
+    }
 
 
 def _grown(against: str, settings: Settings, m: int, x: Any, y: Any) -> Iterator[Row]:

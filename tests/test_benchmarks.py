@@ -33,7 +33,7 @@ def bench(output, *arguments):
 def results(tmp_path_factory):
     output = tmp_path_factory.mktemp("bench")
     options = ["--max-m", "100", "--repeats", "1"]
-    done = bench(output, "--only", "roof,path,growth,memory", *options)
+    done = bench(output, "--only", "roof,path,choice,growth,memory", *options)
     assert done.returncode == 0, done.stderr
     assert "roof: fourier, m = 100\n" in done.stderr
     return output
@@ -54,6 +54,14 @@ def test_ratios_are_of_the_measured_seconds(results):
         (shown,) = cells(results, [row.feature_map, "4,000", "100"])[:1]
         ratios = [row.dgemm_seconds / seconds for seconds in (row.pass_seconds, row.fit_seconds)]
         assert shown[3:5] == [f"{ratio:.0%}" for ratio in ratios]
+
+
+def test_the_choice_is_shown_as_ratios_of_seconds(results):
+    (row,) = pd.read_csv(results / "choice.csv").itertuples()
+    (shown,) = cells(results, [f"{row.n:,}", row.sizes])
+    assert shown[4:6] == [
+        f"{row.ours_seconds / row.fit_seconds:.1f}", f"{row.grid_seconds / row.ours_seconds:.1f}"
+    ]  # fmt: skip
 
 
 def test_phases_of_the_path_add_up(results):
@@ -92,7 +100,7 @@ def test_rows_on_disk_are_removed(results):
 def test_unknown_part_is_refused_by_name(tmp_path):
     done = bench(tmp_path, "--only", "roof,rof")
     assert done.returncode == 2
-    assert "'rof' is none of roof, path, peers" in done.stderr
+    assert "'rof' is none of roof, path, choice" in done.stderr
 
 
 def test_textbook_solves_the_same_problem_as_ours(halves, tmp_path):
