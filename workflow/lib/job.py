@@ -59,7 +59,7 @@ def _printing_to(log: Path) -> Iterator[None]:
         return
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
+        file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666)
     except OSError:
         file = os.open(os.devnull, os.O_WRONLY)
     kept = [os.dup(1), os.dup(2)]
