@@ -8,10 +8,12 @@ import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import yaml
 
 from workflow.lib.figures import save
 from workflow.lib.provenance import record_of, write_csv
@@ -24,6 +26,23 @@ NOWHERE = "http://127.0.0.1:9"
 # What differs from one run to the next, and what is made of it.
 CLOCK = re.compile("second|minute|time|peak|megabytes|speed|timing|rpca_exponents")
 OFFLINE = dict.fromkeys(["https_proxy", "HTTPS_PROXY", "npm_config_https_proxy"], NOWHERE)
+
+
+TEST_SETTINGS = yaml.safe_load((ROOT / "config" / "test.yaml").read_text(encoding="utf-8"))
+
+
+def changed(config: dict[str, Any], place: Any, value: Any) -> dict[str, Any]:
+    """Return settings with another value, or none for ..., at a place: keys, or joined by dots."""
+    config = deepcopy(config)
+    *above, key = place.split(".") if isinstance(place, str) else place
+    parent = config
+    for part in above:
+        parent = parent.setdefault(part, {})
+    if value is ...:
+        del parent[key]
+    else:
+        parent[key] = value
+    return config
 
 
 class Project:

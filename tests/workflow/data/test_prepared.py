@@ -1,3 +1,5 @@
+"""Prepared datasets: written whole or not at all, checked when read, and read by rows."""
+
 import json
 import os
 import signal
@@ -10,6 +12,7 @@ import pytest
 
 from workflow.data.errors import DataError
 from workflow.data.prepared import load_prepared, write_prepared
+from workflow.data.views import RowView, column_moments, standardised
 
 META = {"name": "toy", "kind": "own", "title": "a toy"}
 
@@ -44,52 +47,37 @@ def test_writing_again_replaces(toy):
     assert [path.name for path in toy.parent.iterdir() if path.is_dir()] == ["toy"]
 
 
-def _cut(toy):
-    (toy / "x.npy").write_bytes((toy / "x.npy").read_bytes()[:-8])
+def flipped(data):
+    return data[:-1] + bytes([data[-1] ^ 1])
 
 
-def _flip(toy):
-    data = bytearray((toy / "x.npy").read_bytes())
-    data[-1] ^= 1
-    (toy / "x.npy").write_bytes(bytes(data))
-
-
-def _garble(toy):
-    size = (toy / "x.npy").stat().st_size
-    (toy / "x.npy").write_bytes(b"?" * size)
-
-
-def _other_type(toy):
-    np.save(toy / "x.npy", np.ones((6, 3), dtype=np.int64))
-
-
-def _by_columns(toy):
-    np.save(toy / "x.npy", np.asfortranarray(np.load(toy / "x.npy")))
-
-
-def _other_format(toy):
-    meta = json.loads((toy / "meta.json").read_text())
-    (toy / "meta.json").write_text(json.dumps({**meta, "format": 99}))
+def other_format(data):
+    return json.dumps({**json.loads(data), "format": 99}).encode()
 
 
 DAMAGE = {
-    "cut short": (_cut, "x.npy: .* bytes, but meta.json says"),
-    "one bit": (_flip, "x.npy: its content does not match"),
-    "garbled": (_garble, "x.npy: cannot be read"),
-    "other type": (_other_type, "x.npy: shape .* but meta.json says"),
-    "by columns": (_by_columns, "x.npy: its content does not match"),
-    "array gone": (lambda toy: (toy / "y.npy").unlink(), "y.npy: missing"),
-    "meta gone": (lambda toy: (toy / "meta.json").unlink(), "meta.json: not found"),
-    "meta cut": (lambda toy: (toy / "meta.json").write_text("{"), "meta.json: not valid JSON"),
-    "meta empty": (lambda toy: (toy / "meta.json").write_text("[]"), "meta.json: format 'list'"),
-    "other format": (_other_format, "meta.json: format 99, but this version of rnca reads 1"),
+    "cut short": ("x.npy", lambda data: data[:-8], "x.npy: .* bytes, but meta.json says"),
+    "one bit": ("x.npy", flipped, "x.npy: its content does not match"),
+    "garbled": ("x.npy", lambda data: b"?" * len(data), "x.npy: cannot be read"),
+    "type": ("x.npy", lambda data: data.replace(b"<f8", b"<i8"), "x.npy: shape .* but meta.json"),
+    "by columns": (
+        "x.npy",
+        lambda data: data.replace(b"False", b"True "),
+        "x.npy: its content does not match",
+    ),
+    "array gone": ("y.npy", None, "y.npy: missing"),
+    "meta gone": ("meta.json", None, "meta.json: not found"),
+    "meta cut": ("meta.json", lambda data: b"{", "meta.json: not valid JSON"),
+    "meta empty": ("meta.json", lambda data: b"[]", "meta.json: format 'list'"),
+    "other format": ("meta.json", other_format, "format 99, but this version of rnca reads 1"),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_damage_is_named_with_its_remedy(toy, damage):
-    harm, message = DAMAGE[damage]
-    harm(toy)
+    file, harm, message = DAMAGE[damage]
+    data = (toy / file).read_bytes()
+    (toy / file).write_bytes(harm(data)) if harm else (toy / file).unlink()
     with pytest.raises(DataError, match=f"(?s){message}.*Delete the directory"):
         load_prepared(toy, verify=True)
 
@@ -127,18 +115,10 @@ def test_meta_that_is_not_json_leaves_nothing(tmp_path):
     assert not [path for path in tmp_path.iterdir() if path.is_dir()]
 
 
-def test_a_full_disk_is_named_and_leaves_nothing(tmp_path):
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(tmp_path)], capture_output=True
-    )
-    if mounted.returncode:
-        pytest.skip("a small file system cannot be mounted here")
-    try:
-        with pytest.raises(DataError, match=r"No space left on device \(800,000 bytes needed, "):
-            write_prepared(tmp_path / "toy", {"x": np.ones((1000, 100))}, META)
-        assert [path.name for path in tmp_path.iterdir()] == [".toy.lock"]
-    finally:
-        subprocess.run(["umount", str(tmp_path)], check=True)
+def test_a_full_disk_is_named_and_leaves_nothing(small_disk):
+    with pytest.raises(DataError, match=r"No space left on device \(800,000 bytes needed, "):
+        write_prepared(small_disk / "toy", {"x": np.ones((1000, 100))}, META)
+    assert [path.name for path in small_disk.iterdir()] == [".toy.lock"]
 
 
 WRITER = """
@@ -161,3 +141,51 @@ def test_killed_writer_leaves_nothing_under_the_final_name(tmp_path, arrays):
     write_prepared(final, arrays, META)
     load_prepared(final, verify=True)
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["toy"]
+
+
+@pytest.fixture
+def array(tmp_path):
+    values = np.random.default_rng(0).normal(1000, 2, size=(5000, 4)).astype(np.float32)
+    values[:, 3] = 7
+    np.save(tmp_path / "a.npy", values)
+    return np.load(tmp_path / "a.npy", mmap_mode="r")
+
+
+def test_rows_are_read_as_asked_for(array):
+    rows = np.array([5, 2, 9])
+    view = RowView(array, rows)
+    assert view.shape == (3, 4) == np.asarray(view).shape
+    assert view.dtype == np.float32
+    assert np.array_equal(view[1:], array[[2, 9]])
+    assert np.array_equal(view[np.array([2, 0])], array[[9, 5]])
+    assert np.array_equal(RowView(array)[3:5], array[3:5])
+
+
+def test_standardised_by_training_rows(array):
+    train, test = np.arange(0, 4000), np.arange(4000, 5000)
+    exact = array[train].astype(np.float64)
+    mean, scale = column_moments(array, train)
+    assert mean == pytest.approx(exact.mean(axis=0), rel=1e-14)
+    assert scale[:3] == pytest.approx(exact.std(axis=0)[:3], rel=1e-12)
+    assert scale[3] == 1
+    view = standardised(array, test, by=train)
+    assert view.dtype == np.float32
+    assert np.allclose(view[10:20], (array[4010:4020] - mean) / scale, atol=1e-6)
+    assert standardised(array, train)[:].astype(float).std(axis=0) == pytest.approx([1, 1, 1, 0])
+
+
+def test_integers_are_standardised_in_float64():
+    view = standardised(np.arange(12, dtype=np.uint8).reshape(6, 2))
+    assert view.dtype == view[:2].dtype == np.float64
+    assert view[:].mean(axis=0) == pytest.approx([0, 0])
+
+
+def test_a_large_constant_column_is_constant():
+    assert column_moments(np.full((3000, 1), 0.1))[1] == 1
+
+
+def test_shapes_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="two dimensions"):
+        RowView(np.ones(3))
+    with pytest.raises(ValueError, match=r"offset of shape \(3,\) does not fit columns \(2,\)"):
+        RowView(np.ones((3, 2)), offset=np.ones(3))

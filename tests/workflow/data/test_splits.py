@@ -1,8 +1,11 @@
+"""Splits of rows, and the leaks between their parts."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workflow.data.audit import frame_keys, leak_audit, row_keys
 from workflow.data.errors import DataError
 from workflow.data.splits import (
     Split,
@@ -16,20 +19,16 @@ from workflow.data.splits import (
 
 
 def test_random_split_has_the_sizes_asked_for_and_follows_the_seed():
-    split = random_split(70_000, (54_000, 6_000, 10_000), 1)
-    assert split.sizes == (54_000, 6_000, 10_000)
+    sizes = (54_000, 6_000, 10_000)
+    split, same, other = (random_split(70_000, sizes, seed) for seed in (1, 1, 2))
+    assert split.sizes == sizes
     everything = np.concatenate([split.train, split.tune, split.test])
     assert np.array_equal(np.sort(everything), np.arange(70_000))
-    assert np.array_equal(split.test, random_split(70_000, (54_000, 6_000, 10_000), 1).test)
-    assert not np.array_equal(split.test, random_split(70_000, (54_000, 6_000, 10_000), 2).test)
-
-
-def test_a_seed_sequence_is_a_seed():
-    child = np.random.SeedSequence(3).spawn(1)[0]
-    again = np.random.SeedSequence(3).spawn(1)[0]
-    assert np.array_equal(
-        random_split(9, (4, 2, 3), child).tune, random_split(9, (4, 2, 3), again).tune
-    )
+    assert np.array_equal(split.test, same.test)
+    assert not np.array_equal(split.test, other.test)
+    children = [np.random.SeedSequence(3).spawn(1)[0] for _ in range(2)]
+    one, again = (random_split(9, (4, 2, 3), child) for child in children)
+    assert np.array_equal(one.tune, again.tune)
 
 
 def test_fractions():
@@ -118,3 +117,46 @@ def test_saved_split_is_checked_when_loaded(tmp_path):
 def test_a_split_refuses_rows_that_are_not_row_numbers(rows, rule):
     with pytest.raises(DataError, match=rule):
         Split(np.array(rows), np.array([], dtype=np.int64), np.array([3]), 5)
+
+
+def counts(found, part):
+    return {row["kind"]: row["rows"] for row in found if row["part"] == part}
+
+
+def test_planted_leaks_are_counted():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(10, 6)), rng.normal(size=(10, 4))
+    x[7], y[7] = x[0], y[0]
+    x[8] = x[1]
+    x[9, :2] = x[2, 4:]
+    split = Split(np.arange(6), np.array([6]), np.array([7, 8, 9]), 10)
+    found = leak_audit(split, x, y, frame_columns=2)
+    assert counts(found, "test") == {
+        "duplicate in x": 2,
+        "duplicate in y": 1,
+        "duplicate in both": 1,
+        "shared frame": 3,
+    }
+    assert set(counts(found, "tune").values()) == {0}
+
+
+def test_negative_zero_equals_zero():
+    assert len(np.unique(row_keys(np.array([[0.0], [-0.0]])))) == 1
+
+
+def test_columns_must_be_whole_frames():
+    with pytest.raises(ValueError, match="10 columns are not whole frames of 4"):
+        frame_keys(np.zeros((2, 10)), 4)
+
+
+def test_recordings_leak_at_random_and_not_by_utterance(prepared):
+    data = prepared("xrmb-jw61")
+    frame = data.meta["frame_columns"]
+    assert frame == 39
+    at_random = random_split(data.n_rows, (20_000, 0, 5_000), 0)
+    found = leak_audit(at_random, data.x, data.y, frame_columns=frame)
+    assert counts(found, "test")["shared frame"] > 4_990
+    assert counts(found, "test")["duplicate in both"] == 0
+    by_utterance = group_split(data.groups, (20_000, 0, 5_000), 0)
+    found = leak_audit(by_utterance, data.x, data.y, frame_columns=frame)
+    assert counts(found, "test")["shared frame"] == 0

@@ -5,27 +5,22 @@ import re
 import runpy
 from copy import deepcopy
 from datetime import date
-from pathlib import Path
 
 import hypothesis
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from snakemake.exceptions import WorkflowError
 
+from projects import ROOT, TEST_SETTINGS, changed
 from workflow.lib.exhibits import read_exhibits, stage_names
 from workflow.lib.settings import check, read, run_model
 from workflow.lib.settings_tables import with_tables
 
-ROOT = Path(__file__).parents[3]
 CONFIG = ROOT / "config"
-SHIPPED = ("test", "config", "paper")
-VALID = {
-    name: yaml.safe_load((CONFIG / f"{name}.yaml").read_text(encoding="utf-8")) for name in SHIPPED
-}
+STAGES = ROOT / "tests" / "workflow" / "stages"
 # Where mistakes are made.
-BASE = {key: value for key, value in VALID["test"].items() if key in run_model().model_fields}
+BASE = TEST_SETTINGS
 # What tells of the program, not of the settings.
 INTERNAL = re.compile(r"\.py\b|line \d|pydantic|validation error|Traceback|Input|\\z|workflow/")
 MINE = {"kind": "npy", "x": "a.npy", "y": "b.npy"}
@@ -64,16 +59,8 @@ OF_THE_RUN = [
     ("rcca.007", SPEECH, "rcca.007: '007' must be a name: lower-case letters"),
     ("rcca.true", SPEECH, "rcca.true: 'true' cannot be a name"),
     ("rcca.infinity", SPEECH, "rcca.infinity: 'infinity' cannot be a name"),
-    (
-        "rcca.digits.title",
-        "![](http://a/b.png)",
-        "rcca.digits.title: '![](http://a/b.png)' must be",
-    ),
-    (
-        "rcca.digits.title",
-        "<b>",
-        "title: '<b>' must be plain text, at most 200 characters, without",
-    ),
+    ("rcca.digits.title", "![](http://a/b.png)", "title: '![](http://a/b.png)' must be plain"),
+    ("rcca.digits.title", "<b>", "'<b>' must be plain text, at most 200 characters, without"),
     ("rcca.digits.title", "a | b", "rcca.digits.title: 'a | b' must be plain text"),
     ("rcca.digits.title", "_a", "rcca.digits.title: '_a' must be plain text"),
     ("rcca.digits.title", "$x$", "rcca.digits.title: '$x$' must be plain text"),
@@ -94,24 +81,10 @@ OF_THE_RUN = [
     ("datasets.mnist", MINE, "datasets.mnist: the workflow has a dataset of this name; choose"),
 ]
 OF_STAGES = [
-    row
-    for file in sorted(Path(__file__).parents[1].glob("stages/*/mistakes.py"))
-    for row in runpy.run_path(str(file))["MISTAKES"]
+    (f"{prefix}.{place}".rstrip("."), value, words)
+    for prefix, rows in runpy.run_path(STAGES / "mistakes.py")["MISTAKES"].items()
+    for place, value, words in rows
 ]
-
-
-def changed(place, value):
-    """Return config/test.yaml with another value, or none, at a place."""
-    config = deepcopy(BASE)
-    *above, key = place.split(".") if isinstance(place, str) else place
-    parent = config
-    for part in above:
-        parent = parent.setdefault(part, {})
-    if value is ...:
-        del parent[key]
-    else:
-        parent[key] = value
-    return config
 
 
 def mistakes(config):
@@ -140,11 +113,11 @@ def sentences(error):
     ids=[words for _, _, words in OF_THE_RUN + OF_STAGES],
 )
 def test_mistake_is_named(place, value, words):
-    assert any(words in sentence for sentence in mistakes(changed(place, value)))
+    assert any(words in sentence for sentence in mistakes(changed(BASE, place, value)))
 
 
 def test_each_mistake_is_one_sentence_and_all_are_told():
-    config = changed("rcca.digits.reg", -1.0) | {"sed": 1}
+    config = changed(BASE, "rcca.digits.reg", -1.0) | {"sed": 1}
     # digits-wide takes reg over from digits.
     assert [each.split()[0] for each in mistakes(config)] == ["rcca.digits.reg:", "sed:"]
 
@@ -154,7 +127,7 @@ def test_own_dataset_may_be_used_with_what_it_has(tmp_path, monkeypatch):
     for name in ("a.npz", "b.npz"):
         (tmp_path / name).touch()
     entry = {"kind": "npz", "x": "a.npz", "y": "b.npz", "groups": {"file": "a.npz", "array": "g"}}
-    config = changed("datasets.mine", entry)
+    config = changed(BASE, "datasets.mine", entry)
     config["rcca"]["digits"] |= {"dataset": "mine", "split": {"scheme": "given"}}
     (sentence, _) = mistakes(config)
     assert "rcca.digits.split.scheme: 'mine' has no given_split to split by" in sentence
@@ -163,7 +136,7 @@ def test_own_dataset_may_be_used_with_what_it_has(tmp_path, monkeypatch):
 
 
 def test_seed_may_be_long():
-    assert check(changed("seed", 10**400)).seed == 10**400
+    assert check(changed(BASE, "seed", 10**400)).seed == 10**400
 
 
 @pytest.mark.parametrize(
@@ -208,9 +181,9 @@ def foresee(settings):
             assert exhibit.caption
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", ["test", "config", "paper"])
 def test_shipped_settings_are_valid(name):
-    settings = check(VALID[name])
+    settings = read(CONFIG / f"{name}.yaml")
     foresee(settings)
     assert list(settings.stages()) == stage_names()
 
