@@ -22,7 +22,7 @@ from workflow.lib.provenance import record_of
 
 LAUNCHER = [sys.executable, "-m", "workflow.launch"]
 MARK = "RNCA_RUN_ID"
-SNAKEMAKE = [sys.executable, "-m", "snakemake"]
+ADVICE = "The same command continues where this run stopped"
 
 # `second` beats into a file until it is told to end, so that an orphan is seen to write.
 SNAKEFILE = """
@@ -71,6 +71,11 @@ class Toy:
             if path.startswith("results"):
                 write_record_of(directory / path)
 
+    def summarise(self, text: str) -> None:
+        summary = self.directory / "results" / "default" / "summary.txt"
+        summary.write_text(text, encoding="utf-8")
+        write_record_of(summary)
+
     def start(self, *command: str) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             command,
@@ -91,6 +96,19 @@ class Toy:
         process = self.launch(*arguments)
         out, err = process.communicate(timeout=180)
         return process.returncode, out, err
+
+    def ends(self, *arguments: str) -> str:
+        """Launch; return what it prints when it ends well."""
+        code, out, err = self.launch_to_end(*arguments)
+        assert code == 0, err
+        return out
+
+    def fails(self, *arguments: str) -> str:
+        """Launch; return what it says when it fails."""
+        code, out, err = self.launch_to_end(*arguments)
+        assert (code, out) == (1, "")
+        assert "Traceback" not in err
+        return err
 
     def beats(self) -> int:
         beats = self.directory / "beats.txt"
@@ -133,14 +151,20 @@ def toy(tmp_path):
     toy.stop()
 
 
-def test_killed_run_continues_and_its_orphan_ends(toy):
+def kill_both(toy):
+    """Kill the launcher and Snakemake; return the record of the run and the job that is left."""
     launcher = toy.launch()
     toy.wait_until_beating()
     snakemake = toy.snakemake_of(launcher)
-    orphan = snakemake.children()[0]
+    (orphan,) = snakemake.children()
     snakemake.kill()
     launcher.kill()
     launcher.wait()
+    return json.loads(toy.record.read_text()), orphan
+
+
+def test_killed_run_continues_and_its_orphan_ends(toy):
+    _, orphan = kill_both(toy)
     toy.wait_until_beating()
     assert MARK in orphan.environ()
 
@@ -161,10 +185,10 @@ def test_killed_snakemake_leaves_nothing_behind(toy):
     toy.snakemake_of(launcher).kill()
     _, err = launcher.communicate(timeout=180)
     assert launcher.returncode == 128 + signal.SIGKILL
-    assert "The same command continues" in err
+    assert ADVICE in err
     assert toy.is_still()
     toy.let_go()
-    assert toy.launch_to_end()[0] == 0
+    toy.ends()
 
 
 def test_snakemake_that_outlives_its_launcher_keeps_the_directory(toy):
@@ -173,9 +197,7 @@ def test_snakemake_that_outlives_its_launcher_keeps_the_directory(toy):
     snakemake = toy.snakemake_of(launcher)
     launcher.kill()
     launcher.wait()
-    code, _, err = toy.launch_to_end()
-    assert code == 1
-    assert f"kill {snakemake.pid}\n" in err
+    assert f"kill {snakemake.pid}\n" in toy.fails()
     toy.wait_until_beating()
 
 
@@ -185,35 +207,28 @@ def test_second_of_two_at_once_names_the_first(toy):
     while all(process.poll() is None for process in pair):
         assert time.monotonic() < deadline, "both hold the directory"
         time.sleep(0.05)
-    (loser,) = (process for process in pair if process.poll() is not None)
-    (winner,) = (process for process in pair if process is not loser)
+    winner, loser = sorted(pair, key=lambda process: process.poll() is not None)
     assert loser.returncode == 1
     assert "is in use by another run" in loser.stderr.read()
 
     toy.wait_until_beating()
-    code, _, err = toy.launch_to_end()
-    assert code == 1
-    assert f"kill {toy.snakemake_of(winner).pid}\n" in err
+    assert f"kill {toy.snakemake_of(winner).pid}\n" in toy.fails()
     toy.let_go()
     assert winner.wait(timeout=180) == 0
     assert toy.runs() == ["first", "second"]
 
 
 def test_lock_of_plain_snakemake_is_respected_alive_and_dead(toy):
-    plain = toy.start(*SNAKEMAKE)
+    plain = toy.start(sys.executable, "-m", "snakemake")
     toy.wait_until_beating()
-    code, _, err = toy.launch_to_end()
-    assert code == 1
-    assert "is locked by a Snakemake that was not started by this launcher" in err
+    assert "is locked by a Snakemake that was not started by this launcher" in toy.fails()
 
     plain.kill()
     plain.wait()
     toy.let_go()
-    code, _, err = toy.launch_to_end()
-    assert code == 1
-    unlock = err.splitlines()[-1].partition("unlock it: ")[2]
+    unlock = toy.fails().splitlines()[-1].partition("unlock it: ")[2]
     subprocess.run(unlock, shell=True, check=True, capture_output=True, cwd=toy.directory)
-    assert toy.launch_to_end()[0] == 0
+    toy.ends()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
@@ -240,19 +255,18 @@ def test_termination_lets_the_current_job_finish(toy):
 def test_summary_is_that_of_the_run_named_last(toy):
     toy.let_go()
     (toy.directory / "other.yaml").write_text("run: other\n")
-    _, out, _ = toy.launch_to_end("--configfile", "config/config.yaml", "other.yaml")
+    out = toy.ends("--configfile", "config/config.yaml", "other.yaml")
     assert out.startswith("\nanother headline\n")
-    _, out, _ = toy.launch_to_end("--configfile", "other.yaml", "--config", "run=default")
+    out = toy.ends("--configfile", "other.yaml", "--config", "run=default")
     assert out.startswith("\nthe headline\n")
 
 
-def test_old_summary_is_not_shown_for_a_part_of_the_run(toy):
-    code, out, _ = toy.launch_to_end("first.txt", "--configfile=config/config.yaml")
-    assert code == 0
-    assert out == ""
-    code, out, _ = toy.launch_to_end("--until", "first")
-    assert code == 0
-    assert out == ""
+@pytest.mark.parametrize(
+    "arguments", [("first.txt", "--configfile=config/config.yaml"), ("--until", "first"), ("-np",)]
+)
+def test_old_summary_is_not_shown_for_a_part_of_the_run(toy, arguments):
+    assert "headline" not in toy.ends(*arguments)
+    assert (toy.directory / "first.txt").exists() == (arguments != ("-np",))
 
 
 def test_summary_made_by_the_run_is_shown_whatever_its_target(toy):
@@ -261,19 +275,9 @@ rule summary:
     output: "results/default/summary.txt"
     shell: "echo new headline > {output}"
 """
-    summary = toy.directory / "results" / "default" / "summary.txt"
-    summary.write_text("new headline\n")
-    write_record_of(summary)
+    toy.summarise("new headline\n")
     (toy.directory / "Snakefile").write_text(SNAKEFILE + rule)
-    _, out, _ = toy.launch_to_end("summary", "--forcerun", "summary")
-    assert out.startswith("\nnew headline\n")
-
-
-def test_config_file_that_is_not_there_is_named_in_a_line(toy):
-    code, out, err = toy.launch_to_end("--configfile", "config/confg.yaml")
-    assert code == 1
-    assert "config/confg.yaml: there is no such file of settings under" in out + err
-    assert "Traceback" not in out + err
+    assert toy.ends("summary", "--forcerun", "summary").startswith("\nnew headline\n")
 
 
 @pytest.mark.parametrize("name", ["summary.txt", "report.html"])
@@ -285,11 +289,7 @@ def test_result_that_is_not_what_a_job_wrote_is_not_announced(toy, name, harm):
         record_of(file).unlink()
     else:
         file.write_text(file.read_text()[:-5])
-    code, out, err = toy.launch_to_end()
-    assert code == 1
-    assert out == ""
-    assert f"Not all results are what this run computed. results/default/{name}" in err
-    assert "Traceback" not in err
+    assert f"Not all results are what this run computed. results/default/{name}" in toy.fails()
 
 
 BOMB = "a: &a [x, x]\n" + "".join(
@@ -300,6 +300,7 @@ BOMB = "a: &a [x, x]\n" + "".join(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        (None, "there is no such file of settings under"),
         ("run: a\nrun: b\n", "line 2: the key 'run' is given twice"),
         ("run: a\nrcca: {one: {m: 1, m: 2}}\n", "line 2: the key 'm' is given twice"),
         (BOMB, "more than 100000 values, aliases included"),
@@ -307,59 +308,39 @@ BOMB = "a: &a [x, x]\n" + "".join(
         ("run: " + "[" * 10_000, "nested too deeply"),
         ('__use_yte__: true\n?open("ran", "w"): 1\n', "__use_yte__: settings are values"),
     ],
-    ids=["twice", "twice below", "bomb", "itself", "deep", "template"],
+    ids=["missing", "twice", "twice below", "bomb", "itself", "deep", "template"],
 )
 def test_file_that_says_more_or_less_than_it_seems_is_refused_before_anything_runs(
     toy, text, words
 ):
-    (toy.directory / "mine.yaml").write_text(text)
+    if text is not None:
+        (toy.directory / "mine.yaml").write_text(text)
     started = time.monotonic()
-    code, _, err = toy.launch_to_end("--configfile", "mine.yaml")
+    err = toy.fails("--configfile", "mine.yaml")
     assert time.monotonic() - started < 30
-    assert code == 1
     assert err.startswith("mine.yaml: ")
     assert words in err
-    assert "Traceback" not in err
     assert not (toy.directory / "ran").exists()
 
 
 def test_file_of_the_future_is_named_before_anything_is_deleted(toy):
     toy.let_go()
-    file = toy.directory / "results" / "default" / "summary.txt"
-    os.utime(file, (2**32, 2**32))
-    code, _, err = toy.launch_to_end()
-    assert code == 1
+    os.utime(toy.directory / "results" / "default" / "summary.txt", (2**32, 2**32))
+    err = toy.fails()
     assert "results/default/summary.txt: of 2106-02-07" in err
     assert not (toy.directory / "runs.txt").exists()
     advice = err.partition("present time: ")[2]
     subprocess.run(advice, shell=True, check=False, capture_output=True, cwd=toy.directory)
-    assert toy.launch_to_end()[0] == 0
+    toy.ends()
 
 
 def test_summary_is_shown_where_not_every_sign_can_be(toy):
     toy.let_go()
-    summary = toy.directory / "results" / "default" / "summary.txt"
-    summary.write_text("1.0 ± 0.5\n", encoding="utf-8")
-    write_record_of(summary)
+    toy.summarise("1.0 ± 0.5\n")
     shell = toy.start("env", "PYTHONIOENCODING=ascii", *LAUNCHER)
     out, _ = shell.communicate(timeout=180)
     assert shell.returncode == 0
     assert "1.0 ? 0.5" in out
-
-
-def test_dry_run_prints_no_summary(toy):
-    code, out, _ = toy.launch_to_end("-np")
-    assert code == 0
-    assert "headline" not in out
-    assert not (toy.directory / "first.txt").exists()
-
-
-def test_exit_code_of_snakemake_is_passed_on(toy):
-    code, out, err = toy.launch_to_end("no-such-target")
-    assert code == 1
-    assert out == ""
-    assert "MissingRuleException" in err
-    assert "The same command continues" not in err
 
 
 MEMORY_SNAKEFILE = """
@@ -376,25 +357,30 @@ rule memory:
 @pytest.mark.parametrize("given", [(), ("--resources", "mem_mb=123")])
 def test_no_job_is_promised_more_memory_than_there_is(toy, given):
     (toy.directory / "Snakefile").write_text(MEMORY_SNAKEFILE)
-    assert toy.launch_to_end("memory.txt", *given)[0] == 0
+    toy.ends("memory.txt", *given)
     promised = int((toy.directory / "memory.txt").read_text())
     assert promised == (123 if given else psutil.virtual_memory().total // 10**6)
 
 
-def test_mistake_in_the_settings_brings_no_advice_to_repeat_them(toy):
-    check = 'from snakemake.exceptions import WorkflowError\nraise WorkflowError("mistakes")\n'
-    (toy.directory / "Snakefile").write_text(check + SNAKEFILE)
-    code, _, err = toy.launch_to_end()
-    assert code == 1
-    assert "mistakes" in err
-    assert "The same command continues" not in err
+MISTAKEN = f"raise __import__('snakemake').exceptions.WorkflowError('mistakes')\n{SNAKEFILE}"
 
 
-def test_failed_job_brings_the_advice(toy):
-    (toy.directory / "Snakefile").write_text(SNAKEFILE.replace("touch {output}", "false"))
-    code, _, err = toy.launch_to_end()
-    assert code == 1
-    assert "The same command continues where this run stopped" in err.splitlines()[-1]
+@pytest.mark.parametrize(
+    ("snakefile", "targets", "words", "is_advised"),
+    [
+        (SNAKEFILE, ["no-such-target"], "MissingRuleException", False),
+        (MISTAKEN, [], "mistakes", False),
+        (SNAKEFILE.replace("touch {output}", "false"), [], "successfully", True),
+    ],
+    ids=["no target", "mistaken settings", "failed job"],
+)
+def test_only_what_a_repetition_may_mend_brings_the_advice(
+    toy, snakefile, targets, words, is_advised
+):
+    (toy.directory / "Snakefile").write_text(snakefile)
+    err = toy.fails(*targets)
+    assert words in err
+    assert (ADVICE in err.splitlines()[-1]) == is_advised
 
 
 def test_hangup_stops_a_run_that_a_shell_started_in_the_background(toy):
@@ -411,18 +397,6 @@ def test_hangup_stops_a_run_that_a_shell_started_in_the_background(toy):
     assert not list(toy.directory.glob(".snakemake/locks/*"))
 
 
-def kill_both(toy):
-    """Kill the launcher and Snakemake; return the record of the run and the job that is left."""
-    launcher = toy.launch()
-    toy.wait_until_beating()
-    snakemake = toy.snakemake_of(launcher)
-    (orphan,) = snakemake.children()
-    snakemake.kill()
-    launcher.kill()
-    launcher.wait()
-    return json.loads(toy.record.read_text()), orphan
-
-
 @pytest.fixture
 def bystander():
     """A process that no launcher started."""
@@ -431,17 +405,6 @@ def bystander():
     yield process
     process.kill()
     process.wait()
-
-
-def test_null_as_id_ends_nobody(toy, bystander):
-    toy.record.parent.mkdir()
-    toy.record.write_text('{"run_id": null}')
-    code, out, err = toy.launch_to_end()
-    assert code == 1
-    assert out == ""
-    assert err.startswith(f"{toy.record} is not a record of a run.")
-    assert err.endswith("then remove that file.\n")
-    assert bystander.poll() is None
 
 
 @pytest.mark.parametrize(
@@ -497,14 +460,11 @@ def test_what_is_no_file_in_the_place_of_the_record_is_named(tmp_path, make):
 def test_process_that_is_not_provably_the_runs_is_not_ended(toy, change):
     record, orphan = kill_both(toy)
     toy.record.write_text(json.dumps(record | change))
-    code, _, err = toy.launch_to_end("--dry-run")
-    toy.wait_until_beating()
     if "run_id" in change:  # no process has it
-        assert code == 0, err
-        assert "(0 left-over processes ended)" in err
+        assert "(0 left-over processes ended)" in toy.launch_to_end("--dry-run")[2]
     else:
-        assert code == 1
-        assert f"{orphan.pid} (" in err
+        assert f"{orphan.pid} (" in toy.fails("--dry-run")
+    toy.wait_until_beating()
     orphan.kill()
 
 
@@ -512,9 +472,7 @@ def test_copy_of_a_directory_does_not_end_the_run_in_the_original(toy, tmp_path)
     launcher = toy.launch()
     toy.wait_until_beating()
     shutil.copytree(toy.directory, tmp_path / "copy")
-    copy = Toy(tmp_path / "copy")
-    code, _, err = copy.launch_to_end()
-    assert code == 1
+    err = Toy(tmp_path / "copy").fails()
     assert f"in {toy.directory}. Start it there again, or, if none of its processes is left" in err
     assert launcher.poll() is None
     toy.wait_until_beating()
@@ -524,21 +482,15 @@ def test_copy_of_a_directory_does_not_end_the_run_in_the_original(toy, tmp_path)
 def test_process_of_another_user_is_not_ended(toy):
     record, orphan = kill_both(toy)
     orphan.kill()
-    other = subprocess.Popen(
-        ["sleep", "600"],
-        env=os.environ | {MARK: record["run_id"]},
-        user=65534,
-        process_group=0,
-    )
+    environment = os.environ | {MARK: record["run_id"]}
+    other = subprocess.Popen(["sleep", "600"], env=environment, user=65534, process_group=0)
     toy.record.write_text(json.dumps(record | {"pid": other.pid}))
-    code, _, err = toy.launch_to_end()
-    assert code == 1
-    assert f"{other.pid} (sleep)" in err
+    assert f"{other.pid} (sleep)" in toy.fails()
     assert other.poll() is None
     other.kill()
     other.wait()
     toy.let_go()
-    assert toy.launch_to_end()[0] == 0
+    toy.ends()
 
 
 @pytest.mark.parametrize("module", ["workflow.launch", "snakemake"])

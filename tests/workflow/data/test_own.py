@@ -40,6 +40,7 @@ def files(tmp_path, monkeypatch):
     np.savetxt("y.csv", Y, delimiter=",", header="u,v,w", comments="")
     Path("part.csv").write_text("p\n" + "train\n" * 3 + "tune\n" + "test\n" * 2)
     savemat("both.mat", {"a": X, "b": Y, "part": PARTS, "s": {"field": 1}})
+    return tmp_path
 
 
 def inside(file, **arrays):
