@@ -1,0 +1,338 @@
+"""Runs that are killed, starved of room and damaged come to the numbers of an undisturbed one.
+
+`make test-faults`, not `make test`. At its end it prints a table of what was tried and survived.
+"""
+
+import ctypes
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import time
+from collections import Counter
+from contextlib import contextmanager, suppress
+
+import psutil
+import pytest
+
+from projects import Project, assert_same_numbers, numbers_of
+from workflow.lib.exhibits import stage_names
+
+pytestmark = pytest.mark.faults
+
+CONFIG = ("--configfile", "config/test.yaml")
+CONTINUES = "The same command continues where this run stopped"
+
+
+class HarmedProject(Project):
+    """A project whose runs are compared with one that nothing disturbed."""
+
+    def launcher(self):
+        """Start a run of config/test.yaml whose screen goes to a file."""
+        with self.file("screen.txt").open("w", encoding="utf-8") as stream:
+            self.options["stdout"] = stream
+            return self.start("-m", "workflow.launch", *CONFIG)
+
+    def ended(self, process):
+        """Wait for a run; return its exit code and what was on screen."""
+        return process.wait(timeout=3600), self.file("screen.txt").read_text(encoding="utf-8")
+
+    def call(self):
+        return self.ended(self.launcher())
+
+    def finish(self, reference):
+        """Run to the end that an undisturbed run comes to."""
+        code, screen = self.call()
+        assert code == 0, screen
+        assert "All that these settings ask for was run." in screen
+        assert numbers_of(self) == numbers_of(reference)
+        self.assert_no_wrong_number(reference)
+
+    def assert_no_wrong_number(self, reference, place=""):
+        for name in numbers_of(self):
+            if place in ("", name.parent.name):
+                assert_same_numbers(self.directory / name, reference.directory / name)
+
+
+@pytest.fixture(scope="session")
+def trying(request):
+    """Count how many faults of each kind are tried, and how many the run survives."""
+    tried, survived = Counter(), Counter()
+
+    @contextmanager
+    def trying(fault, times=1):
+        tried[fault] += times
+        yield
+        survived[fault] += times
+
+    yield trying
+    screen = request.config.pluginmanager.get_plugin("terminalreporter")
+    screen.write_line(f"\n{'fault':<50} {'tried':>6} {'survived':>9} {'failed':>7}")
+    for fault, count in tried.items():
+        failed = count - survived[fault]
+        screen.write_line(f"{fault:<50} {count:>6} {survived[fault]:>9} {failed:>7}")
+
+
+@pytest.fixture(scope="session")
+def reference(tmp_path_factory):
+    project = HarmedProject(tmp_path_factory.mktemp("undisturbed") / "project")
+    code, screen = project.call()
+    assert code == 0, screen
+    return project
+
+
+@pytest.fixture
+def project(tmp_path):
+    return HarmedProject(tmp_path / "project")
+
+
+@pytest.fixture
+def finished(reference, project):
+    """A copy of the undisturbed run, with the times of its files."""
+    for name in ("data", "results", ".snakemake"):
+        shutil.copytree(reference.file(name), project.file(name), symlinks=True)
+    return project
+
+
+# kill -9 at random moments
+
+KILLS = int(os.environ.get("RNCA_KILLS", "30"))
+SEED = int(os.environ.get("RNCA_FAULT_SEED", "0"))
+LONGEST_WAIT = 30
+LAUNCHER, SNAKEMAKE, JOB = "the launcher", "Snakemake", "a job"
+KINDS = [LAUNCHER, SNAKEMAKE, JOB, "both controllers", "all processes"]
+
+
+def family(launcher, kind):
+    """List the processes of a run that a kind of kill hits, as far as they are there."""
+    with suppress(psutil.NoSuchProcess):
+        first = psutil.Process(launcher.pid)
+        controllers, all_others = first.children(), first.children(recursive=True)
+        jobs = [each for each in all_others if ".snakemake/scripts" in " ".join(each.cmdline())]
+        return {
+            LAUNCHER: [first],
+            SNAKEMAKE: controllers,
+            JOB: random.Random(len(jobs)).sample(jobs, min(1, len(jobs))),
+            "both controllers": [first, *controllers],
+            "all processes": [first, *all_others],
+        }[kind]
+    return []
+
+
+def kill(launcher, kind):
+    """Kill, and return whether there was anything to kill."""
+    if launcher.poll() is not None or not (hit := family(launcher, kind)):
+        return False
+    for process in hit:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    return True
+
+
+def wait_for_orphans(project):
+    """Wait until no Snakemake that outlived its launcher works in a project."""
+    deadline = time.monotonic() + 3600
+    while any(
+        each.info["cwd"] == str(project.directory) and "snakemake" in (each.info["cmdline"] or [])
+        for each in psutil.process_iter(["cwd", "cmdline"])
+    ):
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+
+
+def kill_at(project, moment, kind):
+    """Start a run and kill at a moment; return whether that hit, the exit code and the screen."""
+    wait_for_orphans(project)
+    process = project.launcher()
+    until = time.monotonic() + moment
+    while time.monotonic() < until and process.poll() is None:
+        time.sleep(0.05)
+    return kill(process, kind), *project.ended(process)
+
+
+def assert_goes_on(kind, code, screen):
+    """Assert that whoever outlives a kill says how to go on; a job may have ended just before."""
+    if kind in (SNAKEMAKE, JOB):
+        assert code == 0 or CONTINUES in screen, screen
+    else:
+        assert code == -signal.SIGKILL
+    assert kind == JOB or "Traceback" not in screen, screen  # a job's is Snakemake's
+
+
+def test_killed_runs_come_to_the_numbers_of_an_undisturbed_one(project, reference, trying):
+    rng = random.Random(SEED)
+    done = 0
+    while done < KILLS:
+        kind, moment = rng.choice(KINDS), rng.uniform(0, LONGEST_WAIT)
+        hit, code, screen = kill_at(project, moment, kind)
+        if hit:
+            done += 1
+            with trying(f"kill -9 of {kind}"):
+                assert_goes_on(kind, code, screen)
+        else:  # it came to its end before
+            assert code == 0, screen
+            with trying("calls after kills, to the end"):
+                project.finish(reference)
+            for name in ("data", "results"):
+                shutil.rmtree(project.file(name))
+    wait_for_orphans(project)
+    with trying("calls after kills, to the end"):
+        project.finish(reference)
+
+
+# Disks that are full, and directories that may not be written to
+
+PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = 24, 1  # of linux/prctl.h, linux/capability.h
+# Less than the first file of any stage; then more and more of what a run writes.
+SIZES = [4096, 65536, 524_288, 4_194_304]
+
+
+@contextmanager
+def small_disk(place, size):
+    """Mount a file system of some bytes, and give a function that makes it larger."""
+
+    def mount(*options):
+        subprocess.run(["mount", *options, str(place)], check=True)
+
+    place.mkdir()
+    mount("-t", "tmpfs", "-o", f"size={size}", "tmpfs")
+    try:
+        yield lambda more: mount("-o", f"remount,size={more}")
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def assert_fails(project, reference, cause):
+    """Assert that a run fails by one cause, which it names with the way on."""
+    code, screen = project.call()
+    assert code != 0
+    project.assert_no_wrong_number(reference)
+    failed = re.findall(r"^(\w+) failed: (.+)$", screen, flags=re.MULTILINE)
+    assert [found for _, found in failed if cause not in found] == [], screen
+    assert cause in screen, screen
+    assert CONTINUES in screen
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a small file system")
+@pytest.mark.parametrize("place", ["data", "results"])
+def test_full_disk(project, reference, trying, place):
+    with small_disk(project.file(place), SIZES[0]) as enlarge:
+        for size in SIZES:
+            enlarge(size)
+            with trying(f"disk full, {place}"):
+                assert_fails(project, reference, "No space left on device")
+        enlarge(2**30)
+        project.finish(reference)
+
+
+def test_files_that_may_not_grow(project, reference, trying):
+    for size in SIZES[1:3]:
+        with trying("no file may grow beyond a size"):
+            project.options["preexec_fn"] = lambda size=size: resource.setrlimit(
+                resource.RLIMIT_FSIZE, (size, size)
+            )
+            assert_fails(project, reference, "File too large")
+    del project.options["preexec_fn"]
+    project.finish(reference)
+
+
+def obedient():
+    """Take from root the right to write where no one may (a capability is lost at exec)."""
+    dropped = ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0)
+    assert os.geteuid() != 0 or dropped == 0
+
+
+@pytest.mark.parametrize("place", ["data", "results"])
+def test_directory_that_may_not_be_written_to(project, reference, trying, place):
+    locked = project.file(place)
+    locked.mkdir()
+    locked.chmod(0o555)
+    project.options["preexec_fn"] = obedient
+    with trying(f"read-only directory, {place}"):
+        assert_fails(project, reference, "Permission denied")
+        locked.chmod(0o755)
+        project.finish(reference)
+
+
+# Files that are damaged between two calls
+
+SPEECH = "results/test/rcca/speech/nystroem-0"
+RNG = random.Random(0)
+
+
+def flip(file):
+    """Change one bit: of a digit after a table's head, or in the middle; tell if there was any."""
+    content = bytearray(file.read_bytes())
+    places = [len(content) // 2]  # an array's, not what a zip file says of times and systems
+    if file.suffix == ".csv":
+        head = content.find(b"\n")
+        places = [i for i in range(head + 1, len(content)) if content[i : i + 1].isdigit()]
+    if places:
+        content[RNG.choice(places)] ^= 1
+        file.write_bytes(content)
+    return bool(places)
+
+
+def cut(file):
+    content = file.read_bytes()
+    file.write_bytes(content[: len(content) * 2 // 3])
+    return True
+
+
+def harm_all(harm, files):
+    harmed = [file for file in sorted(files) if harm(file)]
+    assert harmed
+    return harmed
+
+
+@pytest.mark.parametrize("harm", [flip, cut])
+def test_damaged_prepared_data(finished, reference, trying, harm):
+    harmed = harm_all(harm, finished.file("data/prepared").glob("*/[xyi]*.npy"))
+    shutil.rmtree(finished.file("results"))
+    with trying(f"prepared array, {harm.__name__}", times=len(harmed)):
+        code, screen = finished.call()
+        assert code != 0
+        finished.assert_no_wrong_number(reference)
+        named = set(re.findall(r"Delete the directory (data/prepared/\S+) and run again", screen))
+        assert {finished.file(name) for name in named} == {file.parent for file in harmed}
+        for name in named:
+            shutil.rmtree(finished.file(name))
+        finished.finish(reference)
+
+
+@pytest.mark.parametrize("harm", [flip, cut])
+def test_damaged_shards(finished, reference, trying, harm):
+    for file in finished.directory.glob(f"{SPEECH}.*"):
+        file.unlink()
+    shards = [f"{SPEECH}.shard-{number}.npz" for number in range(2)]
+    code, screen = finished.launch(*shards, "--notemp", *CONFIG)
+    assert code == 0, screen
+    with trying(f"shard, {harm.__name__}", times=len(shards)):
+        harm_all(harm, map(finished.file, shards))
+        finished.finish(reference)
+        log = finished.file("results/test/logs/rcca/speech/nystroem-0.log")
+        told = log.read_text(encoding="utf-8")
+        assert told.count("are gone through again") == len(shards)
+
+
+@pytest.mark.parametrize("harm", [flip, cut])
+def test_damaged_csvs(finished, reference, trying, harm):
+    """All of a run's at once; deleting what is named leads back to tables that are right."""
+    results, named = finished.file("results/test"), set()
+    csvs = (file for name in stage_names() for file in (results / name).rglob("*.csv"))
+    harmed = harm_all(harm, csvs)
+    with trying(f"CSV, {harm.__name__}", times=len(harmed)):
+        code, screen = finished.call()
+        while code != 0:
+            finished.assert_no_wrong_number(reference, "tables")
+            found = set(re.findall(r"Delete (results/\S+\.csv) and run again", screen))
+            assert found, screen
+            for name in found:
+                finished.file(name).unlink(missing_ok=True)
+            named |= found
+            code, screen = finished.call()
+        assert named
+        finished.assert_no_wrong_number(reference, "tables")
