@@ -12,6 +12,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import yaml
 
@@ -43,6 +44,19 @@ def changed(config: dict[str, Any], place: Any, value: Any) -> dict[str, Any]:
     else:
         parent[key] = value
     return config
+
+
+# What a run on data of one's own asks for.
+EXPERIMENT = {
+    "title": "own data",
+    "dataset": "mine",
+    "split": {"scheme": "given"},
+    "components": 2,
+    "features": [8],
+    "maps": ["fourier"],
+    "reg": 1e-3,
+    "repeats": 1,
+}
 
 
 class Project:
@@ -94,6 +108,17 @@ class Project:
 
     def file(self, path: str) -> Path:
         return self.directory / path
+
+    def write_own(self, x: np.ndarray | None = None, **settings: Any) -> None:
+        """Leave an .npz of 300 rows with a split of its own, and settings that use it."""
+        x = np.random.default_rng(0).standard_normal((300, 4)) if x is None else x
+        part = np.repeat(["train", "tune", "test"], [200, 50, 50])
+        np.savez(self.file("views.npz"), x=x, y=x[:, :3] ** 2, part=part)
+        entry = {key: {"file": "views.npz", "array": key} for key in "xy"}
+        entry |= {"kind": "npz", "split": {"file": "views.npz", "array": "part"}}
+        settings = {"datasets": {"mine": entry}, "rcca": {"own": EXPERIMENT}} | settings
+        settings = {"run": "mine", "seed": 1} | settings
+        self.file("mine.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
 
     @contextmanager
     def edited(self, path: str, old: str, new: str):

@@ -76,7 +76,9 @@ class Cluster:
         key = self.state / "munge.key"
         key.write_bytes(os.urandom(128))
         key.chmod(0o400)
-        self._run("munged", "--foreground", "--force", f"--key-file={key}", *self._munge_files())
+        names = {"socket": "socket", "pid-file": "pid", "log-file": "log", "seed-file": "seed"}
+        places = [f"--{option}={self.state}/munge.{ending}" for option, ending in names.items()]
+        self._run("munged", "--foreground", "--force", f"--key-file={key}", *places)
         _wait("munged", (self.state / "munge.socket").exists)
         self.start_controller()
         self._run("slurmd", "-D")
@@ -89,7 +91,7 @@ class Cluster:
 
     def interrupt_controller(self) -> None:
         """End slurmctld as an administrator would: it saves what it knows of jobs; they go on."""
-        self._end("slurmctld", psutil.Process.terminate)
+        self._end("slurmctld")
 
     def stop(self) -> None:
         """Cancel the jobs, end the daemons, remove the configuration."""
@@ -97,7 +99,7 @@ class Cluster:
             command("scancel", f"--user={os.getuid()}")
             _wait("the end of all jobs", lambda: not jobs(), seconds=20)
         for name in reversed(list(self.daemons)):
-            self._end(name, psutil.Process.terminate)
+            self._end(name)
         if self.owns_configuration:
             CONF.unlink(missing_ok=True)
         shutil.rmtree(self.state, ignore_errors=True)
@@ -109,19 +111,14 @@ class Cluster:
                 command, stdout=log, stderr=log, process_group=0
             )
 
-    def _end(self, name: str, how: Callable[[psutil.Process], None]) -> None:
+    def _end(self, name: str) -> None:
         daemon = self.daemons.pop(name)
-        with suppress(psutil.NoSuchProcess):
-            how(psutil.Process(daemon.pid))
+        daemon.terminate()
         try:
             daemon.wait(timeout=20)
         except subprocess.TimeoutExpired:
             daemon.kill()
             daemon.wait()
-
-    def _munge_files(self) -> list[str]:
-        names = {"socket": "socket", "pid-file": "pid", "log-file": "log", "seed-file": "seed"}
-        return [f"--{option}={self.state}/munge.{ending}" for option, ending in names.items()]
 
 
 @contextmanager

@@ -2,14 +2,126 @@
 
 import re
 import signal
+import subprocess
+import time
+from pathlib import Path
 
+import numpy as np
 import pytest
-from cluster import command, jobs
-from submitted import SHARDS, ended, wait_for
+import yaml
+from cluster import UnavailableError, command, jobs, running
 
-from projects import assert_same_numbers, numbers_of
+from projects import TEST_SETTINGS, Project, assert_same_numbers, changed, numbers_of
 
 pytestmark = pytest.mark.slurm
+
+# What profiles/slurm leaves to a real cluster: this one has two cores, and its jobs take seconds.
+TEST_OPTIONS = {
+    "--cores": "2",
+    "--latency-wait": "5",
+    "--slurm-init-seconds-before-status-checks": "3",
+}
+SHARDS = 4
+EXPERIMENT = {
+    "title": "in shards",
+    "dataset": "mine",
+    "split": {"scheme": "random", "train": 9000, "test": 1000},
+    "components": 3,
+    "features": [10, 20],
+    "maps": ["fourier"],
+    "reg": 1e-3,
+    "repeats": 1,
+    "shards": SHARDS,
+}
+
+
+class SlurmProject(Project):
+    """A project with a dataset of its own, whose one fit is made in four shards."""
+
+    FIT = "results/test/rcca/sharded/fourier-0"
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        rng = np.random.default_rng(0)
+        x = rng.standard_normal((10_000, 4))
+        np.save(self.file("x.npy"), x)
+        np.save(self.file("y.npy"), x[:, :3] ** 2 + rng.standard_normal((10_000, 3)))
+        settings = changed(TEST_SETTINGS, "rcca.sharded", EXPERIMENT)
+        settings["datasets"] = {"mine": {"kind": "npy", "x": "x.npy", "y": "y.npy"}}
+        self.file("both.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+
+    def submit(self, *arguments: str):
+        """Start Snakemake with the profile; return its process."""
+        options = [part for option in TEST_OPTIONS.items() for part in option]
+        profile = ["--workflow-profile", "profiles/slurm", *options]
+        return self.start("-m", "snakemake", *arguments, *profile, "--configfile", "both.yaml")
+
+    def local(self, *arguments: str) -> None:
+        """Run Snakemake without the cluster."""
+        command = ["-m", "snakemake", *arguments, "--configfile", "both.yaml"]
+        assert_ends_well(self.start(*command, "--cores", "2"))
+
+    def shards(self) -> list[int]:
+        """List the shards whose files are there."""
+        names = (self.file(f"{self.FIT}.shard-{shard}.npz") for shard in range(SHARDS))
+        return [shard for shard, name in enumerate(names) if name.exists()]
+
+
+def ended(process, seconds=7200):
+    """Wait for a process; return its exit code and what was on screen."""
+    try:
+        screen, _ = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)  # so that it cancels its jobs
+        raise
+    return process.returncode, screen
+
+
+def wait_for(condition, process, seconds=1800):
+    """Wait, while a process runs, until a condition gives something, and return that."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert process.poll() is None, process.communicate()[0]
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    return found
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible():
+    """Let Snakemake hear Ctrl-C, to which what a shell runs in the background is deaf."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    try:
+        with running() as started:
+            yield started
+    except UnavailableError as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def reference(tmp_path_factory):
+    """A project in which the fit in shards has been made without the cluster."""
+    project = SlurmProject(tmp_path_factory.mktemp("local") / "project")
+    project.local(f"{project.FIT}.sums.csv")
+    return project
+
+
+@pytest.fixture
+def project(cluster, tmp_path):
+    return SlurmProject(tmp_path / "project")
+
+
+@pytest.fixture
+def prepared(project):
+    """A project on the cluster whose own dataset is prepared."""
+    project.local("data/prepared/mine")
+    return project
 
 
 def shard_jobs():
@@ -28,6 +140,12 @@ def running_shards():
     return {shard: job for shard, job in shard_jobs().items() if job in begun}
 
 
+def assert_ends_well(process):
+    code, screen = ended(process)
+    assert code == 0, screen
+    return screen
+
+
 def assert_fit_is_that_of(reference, project):
     for kind in ("sums", "components"):
         name = f"{project.FIT}.{kind}.csv"
@@ -37,8 +155,7 @@ def assert_fit_is_that_of(reference, project):
 def test_job_over_its_memory_is_killed_and_tried_again_with_more(prepared):
     target = f"{prepared.FIT}.shard-0.npz"
     with prepared.edited("workflow/lib/resources.py", "PROCESSES_MB = 700", "PROCESSES_MB = 250"):
-        code, screen = ended(prepared.submit(target))
-    assert code == 0, screen
+        screen = assert_ends_well(prepared.submit(target))
     assert prepared.shards() == [0]
     asked = []
     for job in re.findall(r"SLURM jobid (\d+)", screen):
@@ -59,8 +176,7 @@ def test_cancelled_shard_is_made_by_the_next_run_alone(prepared, reference):
     assert "CANCELLED" in screen
     assert prepared.shards() == [0, 1, 3]
     assert prepared.planned(target, "--configfile", "both.yaml")["rcca_shard"] == 1
-    code, screen = ended(prepared.submit(target))
-    assert code == 0, screen
+    assert_ends_well(prepared.submit(target))
     assert_fit_is_that_of(reference, prepared)
     assert prepared.shards() == []
 
@@ -74,8 +190,7 @@ def test_run_goes_on_when_the_controller_was_stopped_and_started_again(
     with pytest.raises(Exception, match="squeue"):
         jobs()
     cluster.start_controller()
-    code, screen = ended(run)
-    assert code == 0, screen
+    assert_ends_well(run)
     assert_fit_is_that_of(reference, prepared)
 
 
@@ -87,8 +202,7 @@ def test_interrupted_run_leaves_no_job_and_continues(prepared, reference):
     code, _ = ended(run)
     assert code == 1
     assert shard_jobs() == {}
-    code, screen = ended(prepared.submit(target))
-    assert code == 0, screen
+    assert_ends_well(prepared.submit(target))
     assert_fit_is_that_of(reference, prepared)
 
 
@@ -102,15 +216,13 @@ def test_killed_run_continues_once_its_jobs_are_cancelled(prepared, reference):
     assert shard_jobs()
     command("scancel", f"--name={re.search(r'SLURM run ID: (.+)', screen)[1]}")
     prepared.local("--unlock")
-    code, screen = ended(prepared.submit(target))
-    assert code == 0, screen
+    assert_ends_well(prepared.submit(target))
     assert_fit_is_that_of(reference, prepared)
 
 
 def test_whole_run_gives_the_numbers_of_a_local_one(project, reference):
     reference.local()
-    code, screen = ended(project.submit())
-    assert code == 0, screen
+    screen = assert_ends_well(project.submit())
     names = numbers_of(reference)
     assert len(names) > 10
     for name in names:

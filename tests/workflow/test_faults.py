@@ -11,40 +11,16 @@ import psutil
 import pytest
 import yaml
 
+from projects import EXPERIMENT, TEST_SETTINGS
 from workflow.data.catalogue import CATALOGUE
 
 TOLERANCE = {"linear": 1e-7, "fourier": 1e-7, "nystroem": 1e-5}
-EXPERIMENT = {
-    "split": {"scheme": "given"},
-    "components": 2,
-    "features": [8],
-    "maps": ["fourier"],
-    "reg": 1e-3,
-    "repeats": 1,
-}
-
-
-def write_settings(project, **settings):
-    project.file("mine.yaml").write_text(yaml.safe_dump({"run": "mine", "seed": 1} | settings))
-
-
-def write_own_data(project, *, bad_value=None):
-    """Leave an .npz of 300 rows with a split of its own, and return its entry."""
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal((300, 4))
-    if bad_value is not None:
-        x[7, 2] = bad_value
-    part = np.repeat(["train", "tune", "test"], [200, 50, 50])
-    np.savez(project.file("views.npz"), x=x, y=x[:, :3] ** 2, part=part)
-    places = {"x": "x", "y": "y", "split": "part"}
-    return {"kind": "npz"} | {
-        key: {"file": "views.npz", "array": array} for key, array in places.items()
-    }
+MINE = ("--configfile", "mine.yaml")
 
 
 def test_killed_run_continues_to_the_same_numbers(project, finished):
-    command = ["-m", "workflow.launch", "rcca", "--configfile=config/test.yaml"]
-    launcher = project.start(*command)
+    command = ["rcca", "--configfile=config/test.yaml"]
+    launcher = project.start("-m", "workflow.launch", *command)
     deadline = time.monotonic() + 600
     while not list(project.directory.glob("results/test/rcca/*/*.sums.csv")):
         assert time.monotonic() < deadline
@@ -54,30 +30,26 @@ def test_killed_run_continues_to_the_same_numbers(project, finished):
     launcher.kill()
     launcher.communicate()
 
-    code, screen = project.launch(*command[2:])
+    code, screen = project.launch(*command)
     assert code == 0, screen
     assert "The last run was killed: continuing it" in screen
-    kinds = ("sums", "components")
     fits = [
         file.relative_to(finished.directory)
-        for kind in kinds
+        for kind in ("sums", "components")
         for file in finished.directory.glob(f"results/test/rcca/*/[!d]*.{kind}.csv")
     ]
     assert len(fits) == 2 * 4
     for fit in fits:
         tolerance = TOLERANCE[fit.name.partition("-")[0]]
-        pd.testing.assert_frame_equal(
-            *(pd.read_csv(each.file(str(fit))) for each in (project, finished)),
-            rtol=tolerance,
-            atol=tolerance,
-        )
+        found, expected = (pd.read_csv(each.file(str(fit))) for each in (project, finished))
+        pd.testing.assert_frame_equal(found, expected, rtol=tolerance, atol=tolerance)
 
 
 def test_failed_job_shows_cause_log_and_command(project):
-    entry = write_own_data(project, bad_value=np.nan)
-    rcca = {"own": EXPERIMENT | {"title": "own data", "dataset": "mine"}}
-    write_settings(project, datasets={"mine": entry}, rcca=rcca)
-    code, screen = project.launch("--configfile", "mine.yaml")
+    x = np.random.default_rng(0).standard_normal((300, 4))
+    x[7, 2] = np.nan
+    project.write_own(x)
+    code, screen = project.launch(*MINE)
     assert code == 1
     cause = "prepare failed: DataError: dataset 'mine', array 'x': nan at row 7, column 2"
     assert cause in screen
@@ -85,30 +57,19 @@ def test_failed_job_shows_cause_log_and_command(project):
     assert "Traceback" in log.read_text(encoding="utf-8")
 
     command = shlex.split(re.search(r"this alone: (.+)", screen)[1])
-    assert command[1:] == [
-        "-m",
-        "workflow.launch",
-        "data/prepared/mine",
-        "--configfile",
-        "mine.yaml",
-    ]
-    alone = project.start(*command[1:])
-    assert cause in alone.communicate(timeout=300)[0]
-    assert alone.returncode == 1
+    assert command[1:] == ["-m", "workflow.launch", "data/prepared/mine", *MINE]
+    code, screen = project.run(*command[1:])
+    assert code == 1
+    assert cause in screen
 
 
 @pytest.mark.skipif("RNCA_MIRROR" not in os.environ, reason="needs MNIST: set RNCA_MIRROR")
 def test_unavailable_dataset_costs_nothing_else_and_is_tried_again(project):
-    split = {"split": {"scheme": "random", "train": 500, "tune": 50, "test": 500}}
-    settings = {
-        "datasets": {"mine": write_own_data(project)},
-        "rcca": {
-            "own": EXPERIMENT | {"title": "own data", "dataset": "mine"},
-            "mnist": EXPERIMENT | split | {"title": "MNIST", "dataset": "mnist"},
-        },
-    }
-    write_settings(project, **settings)
-    code, screen = project.launch("--configfile", "mine.yaml")
+    split = {"scheme": "random", "train": 500, "tune": 50, "test": 500}
+    mnist = EXPERIMENT | {"split": split, "title": "MNIST", "dataset": "mnist"}
+    rcca = {"own": EXPERIMENT, "mnist": mnist}
+    project.write_own(rcca=rcca)
+    code, screen = project.launch(*MINE)
     assert code == 0, screen
     reason = "could not fetch train-images-idx3-ubyte.gz"
     assert f"Not run: MNIST: {reason}" in screen
@@ -116,26 +77,23 @@ def test_unavailable_dataset_costs_nothing_else_and_is_tried_again(project):
     assert f"**MNIST**: not run, {reason}" in table.read_text(encoding="utf-8")
     assert table.read_text(encoding="utf-8").count("| RCCA, Fourier | 8 |") == 1
 
-    assert project.planned("--configfile", "mine.yaml")["fetch"] == 1
-    write_settings(project, **settings, strict=True)
-    code, screen = project.launch("--configfile", "mine.yaml")
+    assert project.planned(*MINE)["fetch"] == 1
+    project.write_own(rcca=rcca, strict=True)
+    code, screen = project.launch(*MINE)
     assert code == 1
     assert f"fetch failed: FetchError: {reason}" in screen
 
-    write_settings(project, **settings)
-    mirror = os.environ["RNCA_MIRROR"]
-    code, screen = project.launch("--configfile", "mine.yaml", RNCA_MIRROR=mirror)
+    project.write_own(rcca=rcca)
+    code, screen = project.launch(*MINE, RNCA_MIRROR=os.environ["RNCA_MIRROR"])
     assert code == 0, screen
     assert "All that these settings ask for was run." in screen
     assert table.read_text(encoding="utf-8").count("| RCCA, Fourier | 8 |") == 2
-    assert project.planned("--configfile", "mine.yaml") == {}
+    assert project.planned(*MINE) == {}
 
 
 def test_what_could_not_be_fetched_is_said_at_the_end_though_no_experiment_uses_it(project):
-    rcca = {"own": EXPERIMENT | {"title": "own data", "dataset": "mine"}}
-    own = {"mine": write_own_data(project)}
-    write_settings(project, datasets=own, prepare=["xrmb"], rcca=rcca)
-    code, screen = project.launch("--configfile", "mine.yaml")
+    project.write_own(prepare=["xrmb"])
+    code, screen = project.launch(*MINE)
     assert code == 0, screen
     words = "Could not be fetched, and is tried again by the next run: xrmb: could not fetch xrmb.1"
     assert words in " ".join(screen.split())
@@ -143,11 +101,10 @@ def test_what_could_not_be_fetched_is_said_at_the_end_though_no_experiment_uses_
 
 
 def test_run_whose_datasets_are_all_skipped_ends_well_and_says_so_in_every_stage(project):
-    file = project.file("config/test.yaml")
-    settings = yaml.safe_load(file.read_text(encoding="utf-8"))
-    settings["skip"] = [name for name, entry in CATALOGUE.items() if entry.source is None]
-    file.write_text(yaml.safe_dump(settings), encoding="utf-8")
-    code, screen = project.launch("--configfile", "config/test.yaml")
+    skip = [name for name, entry in CATALOGUE.items() if entry.source is None]
+    settings = yaml.safe_dump(TEST_SETTINGS | {"skip": skip})
+    project.file("mine.yaml").write_text(settings, encoding="utf-8")
+    code, screen = project.launch(*MINE)
     assert code == 0, screen
     for name in ("rcca", "rpca", "lupi", "autoencoder", "maps", "extensions_discriminants"):
         table = project.file(f"results/test/tables/{name}.md").read_text(encoding="utf-8")
@@ -155,14 +112,8 @@ def test_run_whose_datasets_are_all_skipped_ends_well_and_says_so_in_every_stage
 
 
 def test_target_data_says_what_is_unavailable_and_what_was_tried(project):
-    write_settings(
-        project,
-        datasets={"mine": write_own_data(project)},
-        prepare=["mine", "xrmb"],
-        skip=["awa"],
-        rcca={},
-    )
-    code, screen = project.launch("data", "--configfile", "mine.yaml")
+    project.write_own(prepare=["mine", "xrmb"], skip=["awa"], rcca={})
+    code, screen = project.launch("data", *MINE)
     assert code == 0, screen
     table = project.file("results/mine/tables/data.md").read_text(encoding="utf-8")
     assert "| mine | mine | 300 | x 4, y 3, given_split 1 |" in table

@@ -21,8 +21,6 @@ from workflow.lib.code_version import closure
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-DOCS_LOCK = (ROOT / "docs" / "requirements.lock").read_text(encoding="utf-8")
 CONDA_NAMES = {"matplotlib": "matplotlib-base", "snakemake": "snakemake-minimal"}
 PIP_ONLY = {"kaldi-native-fbank>=1.20"}
 
@@ -35,29 +33,40 @@ def direct(*extras: str) -> list[Requirement]:
     return [Requirement(line) for line in lines]
 
 
-def pins(lock: str = LOCK) -> list[tuple[str, str]]:
+# What each lock must hold; the editable installation builds with what is locked too.
+LOCKS = {
+    "requirements.lock": [
+        *direct("workflow", "slurm", "dev"),
+        *map(Requirement, [*PROJECT["build-system"]["requires"], "pip"]),
+    ],
+    "docs/requirements.lock": direct("docs"),
+}
+
+
+def pins(lock: str) -> list[tuple[str, str]]:
     """Names and versions in a lock; a package may be there twice, for different markers."""
-    return re.findall(r"^([A-Za-z0-9._-]+)==([^\s;]+)", lock, flags=re.MULTILINE)
+    text = (ROOT / lock).read_text(encoding="utf-8")
+    return re.findall(r"^([A-Za-z0-9._-]+)==([^\s;]+)", text, flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize("requirement", direct("workflow", "slurm", "dev"), ids=str)
-def test_lock_satisfies_every_direct_dependency(requirement):
-    versions = [v for name, v in pins() if name == canonicalize_name(requirement.name)]
-    assert versions, f"{requirement} is not in requirements.lock: call `make lock`"
-    assert all(requirement.specifier.contains(version) for version in versions)
+@pytest.mark.parametrize("lock", LOCKS)
+def test_lock_satisfies_its_requirements_with_hashes_and_without_addresses(lock):
+    for requirement in LOCKS[lock]:
+        name = canonicalize_name(requirement.name)
+        versions = [version for pinned, version in pins(lock) if pinned == name]
+        assert versions, f"{requirement} is not in {lock}: call `make lock`"
+        assert all(requirement.specifier.contains(version) for version in versions)
+    text = (ROOT / lock).read_text(encoding="utf-8")
+    entries = [each for each in re.split(r"\n(?=\S)", text.strip()) if not each.startswith("#")]
+    assert [each for each in entries if "--hash=sha256:" not in each] == []
+    assert not re.search(r"://|^\s*-[^-]|^\s*--(?!hash=)| @ ", text, flags=re.MULTILINE)
 
 
-def test_lock_of_the_docs_satisfies_their_extra_and_agrees_with_the_other():
-    pinned = dict(pins(DOCS_LOCK))
-    for requirement in direct("docs"):
-        assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)])
-    assert {pin for pin in pins(DOCS_LOCK) if pin[0] in dict(pins())} <= set(pins())
-
-
-def test_lock_holds_what_the_editable_installation_builds_with():
-    names = {name for name, _ in pins()}
-    assert {Requirement(line).name for line in PROJECT["build-system"]["requires"]} <= names
-    assert "pip" in names
+def test_locks_agree_and_have_one_numpy_and_one_scipy_for_all_pythons():
+    ours, docs = pins("requirements.lock"), pins("docs/requirements.lock")
+    assert {pin for pin in docs if pin[0] in dict(ours)} <= set(ours)
+    names = [name for name, _ in ours]
+    assert names.count("numpy") == names.count("scipy") == 1
 
 
 def test_actions_and_the_tool_that_locks_are_pinned():
@@ -65,19 +74,6 @@ def test_actions_and_the_tool_that_locks_are_pinned():
         used = re.findall(r"uses: (.+)", file.read_text(encoding="utf-8"))
         assert [each for each in used if not re.search(r"@[0-9a-f]{40} # v\d", each)] == []
     assert re.search(r"^UV := \d+\.\d+\.\d+$", (ROOT / "Makefile").read_text(), re.MULTILINE)
-
-
-@pytest.mark.parametrize("name", ["numpy", "scipy"])
-def test_lock_has_one_version_for_all_pythons(name):
-    assert [pinned for pinned, _ in pins()].count(name) == 1
-
-
-@pytest.mark.parametrize("lock", [LOCK, DOCS_LOCK], ids=["project", "docs"])
-def test_lock_has_a_hash_for_every_pin_and_no_address(lock):
-    entries = re.split(r"\n(?=\S)", lock.strip())
-    unhashed = [e for e in entries if not e.startswith("#") and "--hash=sha256:" not in e]
-    assert unhashed == []
-    assert not re.search(r"://|^\s*-[^-]|^\s*--(?!hash=)| @ ", lock, flags=re.MULTILINE)
 
 
 # Raises, as if nothing but the library's own dependencies were installed.
@@ -176,36 +172,32 @@ def test_quick_start_runs_with_the_wheel_away_from_the_checkout(installed, tmp_p
     assert done.stdout.splitlines()[-1] == str(installed / "rnca" / "__init__.py")
 
 
-def conda_packages(path: str) -> list[str | dict[str, list[str]]]:
-    return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))["dependencies"]
-
-
 def conda_name(requirement: Requirement) -> str:
     return CONDA_NAMES.get(requirement.name, requirement.name) + str(requirement.specifier)
 
 
-PYTHON = f"python{PROJECT['project']['requires-python']}"
-
-
 def conda_environment(path: str) -> set[str]:
-    """Return the packages of an environment file, those under pip too, but this project."""
-    *packages, pip = conda_packages(path)
-    assert isinstance(pip, dict)
+    """Return the packages of an environment file, those under pip too."""
+    *packages, pip = yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))["dependencies"]
     assert set(pip["pip"]) <= {*PIP_ONLY, "-e ."}
     assert not PIP_ONLY & set(packages)
-    return {*packages, *pip["pip"]} - {"pip", "-e ."}
+    return {*packages, *pip["pip"]}
+
+
+PYTHON = {f"python{PROJECT['project']['requires-python']}", "pip"}
 
 
 def test_conda_environment_holds_the_direct_dependencies():
-    expected = {PYTHON} | set(map(conda_name, direct("workflow", "slurm")))
+    expected = PYTHON | {"-e ."} | set(map(conda_name, direct("workflow", "slurm")))
     assert conda_environment("environment.yml") == expected
-    assert "-e ." in conda_packages("environment.yml")[-1]["pip"]
 
 
 def test_conda_environment_of_the_jobs_holds_what_they_import():
     """Jobs run under Snakemake's own Python or in this environment; both find the project."""
-    scripts = [ROOT / "workflow" / script for script in job_modules()]
-    files = {file for script in scripts for file in closure(script)}
+    rules = "\n".join(file.read_text("utf-8") for file in (ROOT / "workflow").rglob("*.smk"))
+    scripts = set(re.findall(r'asks\(\s*"(.+?\.py)"', rules))
+    assert "stages/rcca/fit.py" in scripts
+    files = {file for script in scripts for file in closure(ROOT / "workflow" / script)}
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
     imported = set(re.findall(r"^\s*(?:import|from) (\w+)", text, flags=re.MULTILINE))
     names = {
@@ -217,11 +209,4 @@ def test_conda_environment_of_the_jobs_holds_what_they_import():
     expected = {conda_name(r) for r in direct("workflow", "slurm") if r.name in names}
     assert "rdata>=1.0" in expected
     assert not any("snakemake" in package for package in expected)
-    assert conda_environment("workflow/envs/rnca.yaml") == {PYTHON} | expected
-
-
-def job_modules() -> set[str]:
-    rules = "\n".join(file.read_text("utf-8") for file in (ROOT / "workflow").rglob("*.smk"))
-    found = set(re.findall(r'asks\(\s*"(.+?\.py)"', rules))
-    assert "stages/rcca/fit.py" in found
-    return found
+    assert conda_environment("workflow/envs/rnca.yaml") == PYTHON | expected

@@ -1,8 +1,6 @@
 """What every rule must say, and what the profiles say of them."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -45,7 +43,7 @@ def test_snakemakes_own_lint_finds_nothing_but_functions_beside_their_rules(proj
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_rule_has_environment_log_benchmark_and_its_request(name):
+def test_rule_has_environment_log_benchmark_request_and_resources(name):
     file, rule = RULES[name]
     (environment,) = re.findall(r'    conda:\n        "(.+)"\n', rule)
     assert (file.parent / environment).resolve() == ROOT / "workflow" / "envs" / "rnca.yaml"
@@ -53,30 +51,29 @@ def test_rule_has_environment_log_benchmark_and_its_request(name):
     assert "    benchmark:\n        benchmark_of(" in rule
     (asked,) = re.findall(r"        request=(\w+)\.asked,\n", rule)
     assert f"        request={asked}.file,\n" in rule
-    (script,) = re.findall(r'    script:\n        "(.+)"\n', rule)
-    module = (file.parent / script).resolve().relative_to(ROOT / "workflow").as_posix()
+    script = script_of(name)
+    module = script.relative_to(ROOT / "workflow").as_posix()
     assert re.search(rf'^{asked} = asks\(\s*"{module}"', file.read_text("utf-8"), re.M)
-
-
-@pytest.mark.parametrize("name", RULES)
-def test_script_has_its_job_at_the_end_and_nothing_before_snakemakes_preamble(name):
-    file, rule = RULES[name]
-    (script,) = re.findall(r'    script:\n        "(.+)"\n', rule)
-    text = (file.parent / script).read_text(encoding="utf-8")
-    assert '\nif __name__ == "__main__":\n' in text
-    assert "from __future__" not in text
-    assert ".settings import" not in text
-
-
-@pytest.mark.parametrize("name", RULES)
-def test_rule_is_local_or_small_or_says_what_it_needs_and_more_if_tried_again(name):
-    _, rule = RULES[name]
     kinds = [
         "    localrule: True\n" in rule,
         '    group:\n        "report"\n' in rule,
         all(f"        {what}=growing(" in rule for what in ("mem_mb", "runtime")),
     ]
     assert kinds.count(True) == 1, f"{name}: local, grouped, with resources: {kinds}"
+
+
+def script_of(name):
+    file, rule = RULES[name]
+    (script,) = re.findall(r'    script:\n        "(.+)"\n', rule)
+    return (file.parent / script).resolve()
+
+
+@pytest.mark.parametrize("script", sorted(set(map(script_of, RULES))), ids=str)
+def test_script_has_its_job_at_the_end_and_nothing_before_snakemakes_preamble(script):
+    text = script.read_text(encoding="utf-8")
+    assert '\nif __name__ == "__main__":\n' in text
+    assert "from __future__" not in text
+    assert ".settings import" not in text
 
 
 def test_slurm_profile_keeps_what_the_default_one_says():
@@ -94,34 +91,17 @@ def test_stages_do_not_import_each_other_and_the_library_knows_no_workflow():
         assert not re.search(r"^\s*(from|import) (workflow|pandas)", file.read_text("utf-8"), re.M)
 
 
-def without_path(project):
-    return {key: value for key, value in project.environment.items() if key != "PYTHONPATH"}
-
-
 def test_snakefile_and_jobs_find_the_library_of_their_own_project(project):
     """As in a conda environment, where Snakemake takes PYTHONPATH away."""
+    del project.environment["PYTHONPATH"]
     first = "CATALOGUE = {"
     broken = f"raise ImportError(__file__)\n{first}"
     with project.edited("workflow/data/catalogue.py", first, broken):
-        done = subprocess.run(
-            [sys.executable, "-m", "snakemake", "--dry-run"],
-            cwd=project.directory,
-            env=without_path(project),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    assert str(project.file("workflow/data/catalogue.py")) in done.stdout + done.stderr
+        _, screen = project.run("-m", "snakemake", "--dry-run")
+    assert str(project.file("workflow/data/catalogue.py")) in screen
     first = "    with job(snakemake) as asked:\n"
-    shown = "    import rnca\n    print(rnca.__file__, file=sys.stderr)\n"
-    with project.edited("workflow/lib/gather.py", first, f"    import sys\n{shown}{first}"):
+    shown = "    import sys\n    import rnca\n    print(rnca.__file__, file=sys.stderr)\n"
+    with project.edited("workflow/lib/gather.py", first, f"{shown}{first}"):
         target = "results/test/bounds/draws.csv"
-        done = subprocess.run(
-            [sys.executable, "-m", "workflow.launch", target, "--configfile", "config/test.yaml"],
-            cwd=project.directory,
-            env=without_path(project),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    assert str(project.file("src/rnca/__init__.py")) in done.stdout + done.stderr
+        _, screen = project.launch(target, "--configfile", "config/test.yaml")
+    assert str(project.file("src/rnca/__init__.py")) in screen

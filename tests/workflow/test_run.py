@@ -1,9 +1,9 @@
 """The workflow on config/test.yaml: planned, run, run again, edited."""
 
+import json
 import os
 import re
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,27 +11,17 @@ import pytest
 import yaml
 from markupsafe import escape
 
+from projects import EXPERIMENT, ROOT, TEST_SETTINGS, changed
 from rnca import load_model
 from workflow.lib.claims import read_claims
 from workflow.lib.exhibits import read_exhibits, stage_names
+from workflow.lib.provenance import record_of
 from workflow.lib.settings import check
 
-ROOT = Path(__file__).parents[2]
-
 TEST = ("--configfile", "config/test.yaml")
+MINE = ("--configfile", "mine.yaml")
 # Made again whenever anything that is shown changes.
 SHOWN = {"claims", "page", "summary", "all"}
-EXPERIMENT = {
-    "title": "own data",
-    "dataset": "mine",
-    "split": {"scheme": "given"},
-    "components": 2,
-    "features": [8],
-    "maps": ["fourier"],
-    "reg": 1e-3,
-    "repeats": 1,
-    "model": {"regs": [1e-3, 1e-1], "folds": 3, "permutations": 19},
-}
 
 
 @pytest.mark.parametrize("config", ["config", "test", "paper"])
@@ -57,11 +47,9 @@ def test_target_of_a_stage_plans_its_jobs_alone(project, stage):
 
 @pytest.mark.parametrize("stage", stage_names())
 def test_run_without_a_stage_has_no_job_of_it(project, stage):
-    file = project.file("config/test.yaml")
-    settings = yaml.safe_load(file.read_text(encoding="utf-8"))
-    del settings[stage]
-    file.write_text(yaml.safe_dump(settings), encoding="utf-8")
-    planned = project.planned(*TEST)
+    settings = yaml.safe_dump(changed(TEST_SETTINGS, stage, ...))
+    project.file("mine.yaml").write_text(settings, encoding="utf-8")
+    planned = project.planned(*MINE)
     assert not [rule for rule in planned if rule.startswith(f"{stage}_")]
     assert planned["page"] == 1
 
@@ -103,7 +91,7 @@ def test_run_leaves_tables_figures_report_and_says_so(finished):
 def test_every_table_and_figure_has_a_sentence(finished):
     results = finished.file("results/test")
     page = (results / "report.html").read_text(encoding="utf-8")
-    settings = check(yaml.safe_load(finished.file("config/test.yaml").read_text("utf-8")))
+    settings = check(TEST_SETTINGS)
     for stage in stage_names():
         said = pd.read_csv(results / stage / "sentences.csv").set_index("exhibit")["sentence"]
         files = [each.file for each in read_exhibits(stage).of(getattr(settings, stage))]
@@ -159,19 +147,42 @@ def test_second_run_does_nothing(finished):
     assert "Nothing to be done" in screen
 
 
+def edit(file):
+    """Change a digit, and keep the time: nothing but the content tells."""
+    kept = file.stat()
+    file.write_bytes(file.read_bytes().replace(b"2", b"3"))
+    os.utime(file, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+
+
+def forge_request(file):
+    """Claim that no request was made, of which no file says otherwise."""
+    record = json.loads(record_of(file).read_text()) | {"request": None, "request_file": "none"}
+    record_of(file).write_text(json.dumps(record))
+
+
 @pytest.mark.parametrize(
-    "name", ["tables/rcca.md", "tables/rcca.csv", "rcca/sums.csv", "rcca/digits/fourier-0.sums.csv"]
+    ("harm", "name", "words"),
+    [
+        (edit, "tables/rcca.md", "not what its record says"),
+        (edit, "tables/rcca.csv", "not what its record says"),
+        (edit, "rcca/sums.csv", "not what its record says"),
+        (edit, "rcca/digits/fourier-0.sums.csv", "not what its record says"),
+        (lambda file: record_of(file).unlink(), "rcca/sums.csv", "has no record"),
+        (forge_request, "rcca/digits/fourier-0.sums.csv", "not a record of a job"),
+    ],
 )
-def test_edited_result_is_told_though_its_time_says_nothing(finished, name):
+def test_edited_result_is_told_though_its_time_says_nothing(finished, harm, name, words):
     file = finished.file(f"results/test/{name}")
-    content, kept = file.read_bytes(), file.stat()
-    file.write_bytes(content.replace(b"2", b"3"))
-    os.utime(file, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    kept = {each: (each.read_bytes(), each.stat()) for each in (file, record_of(file))}
+    harm(file)
     code, screen = finished.launch(*TEST)
-    file.write_bytes(content)
-    os.utime(file, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    for each, (content, times) in kept.items():
+        each.write_bytes(content)
+        os.utime(each, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert code == 1
-    assert f"Not all results are what this run computed. results/test/{name}: not what" in screen
+    assert f"Not all results are what this run computed. results/test/{name}" in screen
+    assert words in screen
+    assert f"Delete results/test/{name} and run again to make it anew" in screen
     assert "All that these settings ask for was run." not in screen
     assert finished.launch(*TEST)[0] == 0
 
@@ -229,13 +240,8 @@ def test_edited_module_reruns_the_jobs_that_import_it(finished, file, old, new, 
 
 
 def test_edited_library_reruns_the_fits_that_use_it(finished):
-    old = finished.file("src/rnca/cca.py").read_text(encoding="utf-8")
-    edited = old.rstrip() + "\n\n\nADDED = 1\n"
-    finished.file("src/rnca/cca.py").write_text(edited, encoding="utf-8")
-    try:
+    with finished.edited("src/rnca/cca.py", "class RCCA(", "ADDED = 1\n\n\nclass RCCA("):
         planned = finished.planned(*TEST).keys()
-    finally:
-        finished.file("src/rnca/cca.py").write_text(old, encoding="utf-8")
     assert {"rcca_fit", "rcca_shard", "rcca_timing"} <= planned
     assert not {"lupi_fit", "bounds_sweep", "prepare"} & planned
 
@@ -263,28 +269,18 @@ def test_changed_setting_reruns_the_fits_of_its_stage(finished, old, new, rule):
     assert not others & planned
 
 
-def write_own_data(project, *, offset=0.0):
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal((300, 4)) + offset
-    part = np.repeat(["train", "tune", "test"], [200, 50, 50])
-    np.savez(project.file("views.npz"), x=x, y=x[:, :3] ** 2, part=part)
-    places = {"x": "x", "y": "y", "split": "part"}
-    entry = {"kind": "npz"} | {
-        key: {"file": "views.npz", "array": array} for key, array in places.items()
-    }
-    settings = {"run": "mine", "datasets": {"mine": entry}, "rcca": {"own": EXPERIMENT}}
-    project.file("mine.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+MODEL = EXPERIMENT | {"model": {"regs": [1e-3, 1e-1], "folds": 3, "permutations": 19}}
 
 
 def test_replaced_own_data_are_used_and_missing_ones_refused(project):
-    write_own_data(project)
+    project.write_own(rcca={"own": MODEL})
     os.utime(project.file("views.npz"), (2**32, 2**32))  # by a clock that is wrong
-    code, screen = project.launch("--configfile", "mine.yaml")
+    code, screen = project.launch(*MINE)
     assert code == 0, screen
-    assert project.planned("--configfile", "mine.yaml") == {}
+    assert project.planned(*MINE) == {}
     model = load_model(project.file("results/mine/rcca/own/fourier.model.npz"))
+    x = np.load(project.file("views.npz"))["x"]
     with np.load(project.file("results/mine/rcca/own/fourier.variables.npz")) as variables:
-        x = np.load(project.file("views.npz"))["x"]
         np.testing.assert_allclose(model.transform(x), variables["x"], atol=1e-5)
     tested = pd.read_csv(project.file("results/mine/rcca/inference.csv"))
     assert tested["p_value"][0] == 0.05  # of 19 permutations
@@ -293,37 +289,29 @@ def test_replaced_own_data_are_used_and_missing_ones_refused(project):
     assert page.index("exhibit-rcca_model") < page.index("exhibit-rcca-title")
     assert not re.search("the paper|Table 1|published", page[page.index("<body>") :])
     kept = project.file("views.npz").stat()
-    write_own_data(project, offset=1.0)
+    project.write_own(x + 1.0, rcca={"own": MODEL})
     os.utime(project.file("views.npz"), (kept.st_atime - 9999, kept.st_mtime - 9999))
     shutil.rmtree(project.file(".snakemake"))
-    assert {"prepare", "rcca_fit", "rcca_report"} <= project.planned(
-        "--configfile", "mine.yaml"
-    ).keys()
+    assert {"prepare", "rcca_fit", "rcca_report"} <= project.planned(*MINE).keys()
 
     project.file("views.npz").unlink()
-    code, screen = project.launch("--configfile", "mine.yaml")
+    code, screen = project.launch(*MINE)
     assert code == 1
     assert "datasets.mine: there is no file 'views.npz'" in screen
     assert "same command" not in screen
 
 
 def test_numbers_of_other_settings_are_refused_by_plain_snakemake_too(project):
-    write_own_data(project)
-    code, screen = project.launch("--configfile", "mine.yaml")
+    project.write_own()
+    code, screen = project.launch(*MINE)
     assert code == 0, screen
     with project.edited("mine.yaml", "reg: 0.001", "reg: 0.002"):
         # As if the fit had been made: only its file times say so.
         touched = ["--touch", "results/mine/rcca/own/fourier-0.sums.csv"]
-        code, screen = project.run("-m", "snakemake", "--configfile", "mine.yaml", *touched)
+        code, screen = project.run("-m", "snakemake", *MINE, *touched)
         assert code == 0, screen
-        target = [
-            "--forcerun",
-            "gather",
-            "--rerun-triggers",
-            "mtime",
-            "--",
-            "results/mine/rcca/sums.csv",
-        ]
-        code, screen = project.run("-m", "snakemake", "--configfile", "mine.yaml", *target)
+        forced = ["--forcerun", "gather", "--rerun-triggers", "mtime", "--"]
+        target = [*forced, "results/mine/rcca/sums.csv"]
+        code, screen = project.run("-m", "snakemake", *MINE, *target)
     assert code == 1
     assert "made with other settings or code than results/mine/requests" in screen
