@@ -25,7 +25,7 @@ def available_parts(w):
 
 
 gather_request = asks(
-    "lib/gather.py",
+    "lib/outcomes.py",
     lambda w: {
         "datasets": experiments(w),
         "skipped": settings.skip,
@@ -92,7 +92,7 @@ rule gather:
     params:
         request=gather_request.asked,
     script:
-        "lib/gather.py"
+        "lib/outcomes.py"
 
 
 rule claims:

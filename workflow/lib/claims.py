@@ -18,10 +18,9 @@ from scipy import stats
 
 from workflow.lib.provenance import read_csv
 
-REPRODUCED, PARTLY, FAILED, UNDECIDED, STAND_IN, NOT_RUN = (
+VERDICTS = REPRODUCED, PARTLY, FAILED, UNDECIDED, STAND_IN, NOT_RUN = (
     "reproduced", "partly", "not reproduced", "undecided", "stand-in", "not run",
 )  # fmt: skip
-VERDICTS = (REPRODUCED, PARTLY, FAILED, UNDECIDED, STAND_IN, NOT_RUN)
 CONFIDENCE = 0.95
 # Of the values there are, in increasing order.
 _RANKS = {"min": 0, "before max": -2, "max": -1}
@@ -39,45 +38,21 @@ Reader = Callable[[Path], pd.DataFrame]
 
 @dataclass(frozen=True)
 class Finding:
-    """What one rule found in one group of rows.
-
-    Attributes
-    ----------
-    claim : str
-        Id of the claim.
-    about : str
-        What was looked at.
-    data : str
-        The datasets of the rows.
-    stand_in : bool
-        Whether the rows are not of the paper's protocol but of what stands in for it.
-    csv, figure : str
-        Evidence, relative to the run's directory; the figure may be empty.
-    value, low, high : float
-        The statistic and its confidence interval.
-    rows : int
-        Rows, or pairs of rows, that it stands on.
-    holds : bool or None
-        None where the interval contains the threshold.
-    rule : str
-        The threshold in words.
-    written : str
-        When the rule was written, and whether first results were known.
-    """
+    """What one rule found in one group of rows."""
 
     claim: str
     about: str
-    data: str
-    stand_in: bool
-    csv: str
+    data: str  # the datasets of the rows
+    stand_in: bool  # whether these stand in for those of the paper's protocol
+    csv: str  # relative to the run's directory, as is the figure, which may be empty
     figure: str
-    value: float
+    value: float  # the statistic, and its confidence interval
     low: float
     high: float
-    rows: int
-    holds: bool | None
-    rule: str
-    written: str
+    rows: int  # or pairs of rows, that it stands on
+    holds: bool | None  # None where the interval contains the threshold
+    rule: str  # the threshold in words
+    written: str  # when the rule was, and whether first results were known
 
 
 @dataclass(frozen=True)
@@ -180,7 +155,13 @@ def judge(
         Reads a CSV; by default only what is just as its job wrote it.
     """
     run = Run(Path(results), read, {})
-    return [_judge(claim, run) for claim in claims]
+    judgements = []
+    for claim in claims:
+        found = [list(_findings(str(claim["id"]), rule, run)) for rule in claim["rules"]]
+        pairs = zip(claim["rules"], found, strict=True)
+        missing = [str(rule["about"]) for rule, those in pairs if not those]
+        judgements.append(Judgement(claim, [each for those in found for each in those], missing))
+    return judgements
 
 
 class Source(NamedTuple):
@@ -234,17 +215,6 @@ def _complete(rows: pd.DataFrame, has: Rule) -> pd.DataFrame:
         complete = [name for name, found in there.items() if found >= set(values)]
         rows = rows[rows["experiment"].isin(complete)] if len(rows) else rows
     return rows
-
-
-def _judge(claim: Mapping[str, Any], run: Run) -> Judgement:
-    findings: list[Finding] = []
-    missing: list[str] = []
-    for rule in claim["rules"]:
-        found = list(_findings(str(claim["id"]), rule, run))
-        findings += found
-        if not found:
-            missing.append(str(rule["about"]))
-    return Judgement(claim, findings, missing)
 
 
 def _findings(claim: str, rule: Rule, run: Run) -> Iterator[Finding]:

@@ -1,28 +1,19 @@
-"""What became of each experiment: its rows, or the reason why there are none."""
+"""What became of each experiment: its rows, or the reason why there are none.
+
+The job gathers the CSVs of all experiments of a stage in one.
+"""
 
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
 import pandas as pd
 
 from workflow.data.errors import DataError
-from workflow.lib.provenance import checked
-
-Labels = Mapping[str, str | bool]
-
-
-def labelled(rows: pd.DataFrame, labels: Labels) -> pd.DataFrame:
-    """Make the frame begin with its labels, say ``experiment`` and ``dataset``."""
-    others = [column for column in rows.columns if column not in labels]
-    return rows.assign(**labels)[[*labels, *others]]
-
-
-def not_run(reason: str, labels: Labels) -> pd.DataFrame:
-    """Make the frame of an experiment that was not run: its labels and ``not_run``, the reason."""
-    return pd.DataFrame([{**labels, "not_run": reason}])
+from workflow.lib.job import job
+from workflow.lib.provenance import checked, read_csv, write_csv
 
 
 def unavailable_reason(record: str | PathLike[str]) -> str | None:
@@ -43,6 +34,40 @@ def unavailable_reason(record: str | PathLike[str]) -> str | None:
             f"{record}: does not say whether the dataset was fetched ({error}). Delete {record} "
             "and run again to fetch it anew"
         ) from error
+
+
+def gather(
+    parts: Iterable[str],
+    datasets: Mapping[str, str],
+    reasons: Mapping[str, str],
+    published: Collection[str] = (),
+) -> pd.DataFrame:
+    """Read the parts into one frame, experiments in the order of the settings.
+
+    Parameters
+    ----------
+    parts : iterable of path
+        ``…/<experiment>/<part>.csv``.
+    datasets : mapping of experiment to dataset
+    reasons : mapping of dataset to the reason why it is unavailable
+    published : collection of str
+        The experiments that follow the paper's protocol: column ``published`` says which.
+    """
+    found: dict[str, list[pd.DataFrame]] = {}
+    for part in parts:
+        found.setdefault(Path(part).parent.name, []).append(read_csv(part))
+    frames = []
+    for name, dataset in datasets.items():
+        labels: dict[str, str | bool] = {"experiment": name, "dataset": dataset}
+        labels["published"] = name in published
+        if name in found:
+            rows = pd.concat(found[name], ignore_index=True)
+            others = [column for column in rows if column not in labels]
+            frames.append(rows.assign(**labels)[[*labels, *others]])
+        elif dataset in reasons:
+            frames.append(pd.DataFrame([labels | {"not_run": reasons[dataset]}]))
+    # As objects, so that whole numbers stay whole beside experiments that have none.
+    return pd.concat([frame.astype(object) for frame in frames], ignore_index=True)
 
 
 def read_outcomes(
@@ -82,3 +107,13 @@ def split_outcomes(
     if not len(rows):
         return pd.DataFrame(columns=list(columns)), reasons
     return pd.read_csv(io.StringIO(rows.to_csv(index=False))), reasons
+
+
+if __name__ == "__main__":
+    with job(snakemake) as asked:
+        given = snakemake.input
+        reasons = dict.fromkeys(asked.skipped, "left out by `skip` in the settings")
+        for record in map(Path, given.get("unavailable", [])):
+            reasons[record.stem] = unavailable_reason(record) or ""
+        rows = gather(given.parts, asked.datasets, reasons, asked.published)
+        write_csv(snakemake.output[0], rows)

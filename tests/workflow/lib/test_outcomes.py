@@ -5,8 +5,7 @@ import pytest
 
 from projects import write_with_record
 from workflow.data.errors import DataError
-from workflow.lib.gather import gather
-from workflow.lib.outcomes import read_outcomes, unavailable_reason
+from workflow.lib.outcomes import gather, read_outcomes, unavailable_reason
 
 REASONS = {"mnist": 'no source, "none" at all\nsee the log', "digits": "left out"}
 

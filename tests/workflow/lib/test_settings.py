@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from snakemake.exceptions import WorkflowError
 
 from projects import ROOT, TEST_SETTINGS, changed
+from workflow.cli import with_tables
 from workflow.lib.exhibits import read_exhibits, stage_names
 from workflow.lib.settings import check, read, run_model
-from workflow.lib.settings_tables import with_tables
 
 CONFIG = ROOT / "config"
 STAGES = ROOT / "tests" / "workflow" / "stages"
