@@ -100,8 +100,9 @@ def figure(options: argparse.Namespace, others: list[str]) -> int:
         print(f"NAME={options.name}: no table or figure of {options.configfile}; there are:")
         print(*sorted({f"  {Path(file).stem}" for file in made}), sep="\n")
         return 1
-    print(f"{', '.join(wanted)}: {describe_work(settings, options.configfile, made, wanted)}")
-    sys.stdout.flush()
+    left = jobs_left(options.configfile, wanted)
+    work = describe_work(settings, made[wanted[0]], left) if left else "up to date"
+    print(f"{', '.join(wanted)}: {work}", flush=True)
     launch = [sys.executable, "-m", "workflow.launch", *wanted]
     return subprocess.call([*launch, f"--configfile={options.configfile}", *others])
 
@@ -181,22 +182,15 @@ def jobs_left(configfile: Path, targets: list[str]) -> str:
     return table if rules - {"fetch", "total"} else ""
 
 
-def describe_work(
-    settings: RunSettings, configfile: Path, made: dict[str, str], wanted: list[str]
-) -> str:
-    """Say which jobs are left, how long their stage takes here, and the room its data take."""
-    left = jobs_left(configfile, wanted)
-    if not left:
-        return "up to date"
-    stage = settings.stages()[made[wanted[0]]]
+def describe_work(settings: RunSettings, name: str, left: str) -> str:
+    """Say how many jobs are left, how long their stage takes here, and the room its data take."""
+    stage = settings.stages()[name]
     datasets = sorted(set(stage.datasets().values()) - set(settings.skip))
-    minutes = sum(stage.minutes(name, available_cpu_count()) for name in datasets)
-    lines = [f"{name}: {describe_dataset(name, settings)}" for name in datasets]
+    minutes = sum(stage.minutes(dataset, available_cpu_count()) for dataset in datasets)
     jobs = left.strip().splitlines()[-1].split()[-1]
-    name = made[wanted[0]]
-    return "\n  ".join(
-        [f"{jobs} jobs; all of stage {name} takes at least {max(1, round(minutes))} min", *lines]
-    )
+    lines = [f"{jobs} jobs; all of stage {name} takes at least {max(1, round(minutes))} min"]
+    lines += [f"{dataset}: {describe_dataset(dataset, settings)}" for dataset in datasets]
+    return "\n  ".join(lines)
 
 
 def describe_memory(settings: RunSettings, total: int) -> str:

@@ -53,7 +53,6 @@ class Screen(logging.Handler):
         self.stream = plain.stream
         self.is_live = bool(self.stream.isatty())
         self.progress: dict[str, Progress] = {}
-        self.stage_of: dict[int, str] = {}
         self.drawn = 0
         if self.is_live:
             threading.Thread(target=self._redraw_for_ever, daemon=True).start()
@@ -88,19 +87,15 @@ class Screen(logging.Handler):
         super().close()
 
     def _of(self, rule: str) -> Progress:
-        return self.progress.setdefault(self._stage(rule), Progress())
-
-    def _stage(self, rule: str) -> str:
         stage = rule.partition("_")[0]
-        if stage in self.stages:
-            return stage
-        return "data" if rule in ("fetch", "prepare", "data", "data_table") else "report"
+        if stage not in self.stages:
+            stage = "data" if rule in ("fetch", "prepare", "data", "data_table") else "report"
+        return self.progress.setdefault(stage, Progress())
 
     def _start(self, record: Any) -> None:
         if record.rule_name in ("all", *self.stages):
             return  # a target, which computes nothing
         progress = self._of(record.rule_name)
-        self.stage_of[record.jobid] = self._stage(record.rule_name)
         words = [record.rule_name.partition("_")[2], *map(str, (record.wildcards or {}).values())]
         progress.running[record.jobid] = " ".join(filter(None, words))
         progress.began = progress.began or time.monotonic()
@@ -108,16 +103,12 @@ class Screen(logging.Handler):
         progress.total = max(progress.total, progress.done + len(progress.running))
 
     def _finish(self, job: int, failed: bool) -> None:
-        if job not in self.stage_of:
-            return
-        stage = self.stage_of[job]
-        progress = self.progress[stage]
-        if progress.running.pop(job, None) is None:
-            return
-        progress.done += not failed
-        progress.failed += failed
-        if progress.is_finished and not self.is_live:
-            print(self._line(stage, progress), file=self.stream, flush=True)
+        for stage, progress in self.progress.items():
+            if progress.running.pop(job, None) is not None:
+                progress.done += not failed
+                progress.failed += failed
+                if progress.is_finished and not self.is_live:
+                    print(self._line(stage, progress), file=self.stream, flush=True)
 
     def _line(self, stage: str, progress: Progress) -> str:
         sign = "✗" if progress.failed else "✓" if progress.is_finished else " "
