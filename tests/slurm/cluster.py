@@ -1,10 +1,8 @@
-"""A one-node SLURM on this machine, for the time of a test or of one command.
+"""A one-node SLURM on this machine, for the time of a test.
 
 Needs root on Debian or a system like it. Installs slurm-wlm and munge where they are missing, which
 stay. Writes /etc/slurm/slurm.conf, since SLURM's own commands inside a job look nowhere else, and
 removes it again; one that is there already is never touched. There is no accounting.
-
-Usage: python tests/slurm/cluster.py command [arguments …]
 """
 
 from __future__ import annotations
@@ -174,26 +172,20 @@ def _install() -> None:
 
 
 def _write_configuration(state: Path) -> None:
+    with socket.socket() as one, socket.socket() as other:
+        for each in (one, other):
+            each.bind(("127.0.0.1", 0))
+        ports = [each.getsockname()[1] for each in (one, other)]
     text = CONFIGURATION.format(
         state=state,
         host=socket.gethostname().partition(".")[0],
-        ports=_free_ports(2),
+        ports=ports,
         cpus=psutil.cpu_count(),
         memory=psutil.virtual_memory().total // 2**20 * 9 // 10,
     )
     CONF.parent.mkdir(exist_ok=True)
     with CONF.open("x", encoding="utf-8") as file:
         file.write(text)
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
 
 
 def _wait(what: str, ready: Callable[[], bool], seconds: float = 60) -> None:
@@ -204,17 +196,3 @@ def _wait(what: str, ready: Callable[[], bool], seconds: float = 60) -> None:
                 return
         time.sleep(0.2)
     raise TimeoutError(f"waited {seconds:.0f} s for {what}")
-
-
-def main() -> int:
-    """Run the command of the command line beside a cluster."""
-    try:
-        with running():
-            return subprocess.run(sys.argv[1:], check=False).returncode
-    except UnavailableError as error:
-        print(error, file=sys.stderr)
-        return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -101,8 +101,11 @@ FOUND = {
         {"each": ["map", "m"], "at_least": 3, "point": True},
         *({"about": "it, f, m = 10", "holds": True}, {"about": "it, l, m = 5", "holds": False}),
     ),
-    "the paper's": (PAPERS, OF_F, {"value": 4, "data": "mnist", "stand_in": False}),
-    "beside a toy": (pd.concat([TOY, PAPERS]), OF_F, {"value": 4, "data": "mnist"}),
+    "beside a toy": (
+        pd.concat([TOY, PAPERS]),
+        OF_F,
+        {"value": 4, "data": "mnist", "stand_in": False},
+    ),
     "pairs": (
         REPEATS,
         {"where": F, "minus": {"where": L}, "unit": "repeat", "at_least": 2},

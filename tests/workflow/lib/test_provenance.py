@@ -11,7 +11,6 @@ from workflow.data.errors import DataError
 from workflow.lib import provenance
 
 FRAME = pd.DataFrame({"m": [10, 20], "sum": [0.1 + 0.2, 1e-300], "map": ["fourier", None]})
-needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 
 @pytest.fixture
@@ -21,81 +20,58 @@ def csv(tmp_path):
     return path
 
 
-def test_frames_are_read_as_they_were_written(csv):
+def test_frames_are_read_as_they_were_written_and_any_flipped_byte_is_told(csv):
     pd.testing.assert_frame_equal(provenance.read_csv(csv), FRAME, check_exact=True)
-
-
-def test_any_flipped_byte_is_told(csv):
     content = csv.read_bytes()
-    for position in range(len(content)):
-        damaged = bytearray(content)
-        damaged[position] ^= 1
+    flipped = (
+        content[:i] + bytes([content[i] ^ 1]) + content[i + 1 :] for i in range(len(content))
+    )
+    for damaged in (*flipped, content[:-1]):
         csv.write_bytes(damaged)
         with pytest.raises(DataError, match=r"fit\.sums\.csv: not what .* Delete .* run"):
             provenance.read_csv(csv)
-    csv.write_bytes(content[:-1])
-    with pytest.raises(DataError, match=r"not what its record says"):
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "words"),
+    [
+        *(("fit.sums.csv.json", text, "not a record of a job") for text in ("{", "[]", "null")),
+        ("fit.sums.csv.json", '{"sha256": "0"}', "not a record of a job"),
+        ("fit.sums.csv.json", None, r"has no record \(fit\.sums\.csv\.json\)"),
+        ("request.json", "other", "made with other settings or code than"),
+        ("request.json", None, "made with other settings or code than"),
+        ("fit.sums.csv", None, "cannot be read"),
+    ],
+)
+def test_frame_whose_record_or_request_is_not_its_own_is_refused(csv, file, text, words):
+    path = csv.parent / file
+    path.unlink() if text is None else path.write_text(text)
+    with pytest.raises(DataError, match=rf"{words}.* Delete .*fit\.sums\.csv and run again"):
         provenance.read_csv(csv)
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"sha256": "0"}', "null"])
-def test_damaged_record_is_told(csv, text):
-    provenance.record_of(csv).write_text(text)
-    with pytest.raises(DataError, match=r"fit\.sums\..*Delete .*fit.sums.csv and run again"):
-        provenance.read_csv(csv)
-
-
-def test_frame_without_a_record_is_refused(csv):
-    provenance.record_of(csv).unlink()
-    with pytest.raises(DataError, match=r"has no record \(fit\.sums\.csv\.json\)"):
-        provenance.read_csv(csv)
-
-
-@pytest.mark.parametrize("now", ["other", None])
-def test_frame_of_another_request_is_refused(csv, now):
-    request = csv.parent / "request.json"
-    request.unlink() if now is None else request.write_text(now)
-    with pytest.raises(DataError, match="made with other settings or code than"):
-        provenance.read_csv(csv)
-
-
-@pytest.fixture
-def commit_of(tmp_path, monkeypatch):
-    """Return what is recorded for a library at some place of a git tree with one commit."""
-
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+@pytest.mark.parametrize(
+    ("place", "text", "expected"),
+    [
+        ("workflow/lib", "new", "{head}"),
+        ("workflow/lib", "newer", "{head}+changes"),
+        (".venv/workflow/lib", "new", "None"),
+    ],
+    ids=["own", "changed", "of another project"],
+)
+def test_commit_is_that_of_the_projects_own_tree(tmp_path, monkeypatch, place, text, expected):
     def git(*arguments):
-        identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
-        command = ["git", *identity, *arguments]
+        command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
         done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
         return done.stdout.strip()
 
-    def commit_of(place, *, text="new"):
-        file = tmp_path / place / "provenance.py"
-        file.parent.mkdir(parents=True)
-        file.write_text("new")
-        git("init", "--quiet")
-        git("add", "--all")
-        git("commit", "--quiet", "--message", "first")
-        file.write_text(text)
-        monkeypatch.setattr(provenance, "__file__", str(file))
-        return provenance._commit(), git("rev-parse", "HEAD")
-
-    return commit_of
-
-
-@needs_git
-def test_commit_of_the_projects_own_tree(commit_of):
-    found, head = commit_of("workflow/lib")
-    assert found == head
-
-
-@needs_git
-def test_changes_are_told(commit_of):
-    found, head = commit_of("workflow/lib", text="newer")
-    assert found == f"{head}+changes"
-
-
-@needs_git
-def test_commit_of_another_project_is_not_ours(commit_of):
-    found, _ = commit_of(".venv/workflow/lib")
-    assert found is None
+    file = tmp_path / place / "provenance.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("new")
+    git("init", "--quiet")
+    git("add", "--all")
+    git("commit", "--quiet", "--message", "first")
+    file.write_text(text)
+    monkeypatch.setattr(provenance, "__file__", str(file))
+    assert str(provenance._commit()) == expected.format(head=git("rev-parse", "HEAD"))
