@@ -213,6 +213,8 @@ def test_second_of_two_at_once_names_the_first(toy):
 
     toy.wait_until_beating()
     assert f"kill {toy.snakemake_of(winner).pid}\n" in toy.fails()
+    plain = toy.start(sys.executable, "-m", "snakemake")
+    assert "Directory cannot be locked" in plain.communicate(timeout=180)[1]
     toy.let_go()
     assert winner.wait(timeout=180) == 0
     assert toy.runs() == ["first", "second"]

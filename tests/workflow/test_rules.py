@@ -28,6 +28,12 @@ def rules():
 RULES = rules()
 
 
+def script_of(name):
+    file, rule = RULES[name]
+    (script,) = re.findall(r'    script:\n        "(.+)"\n', rule)
+    return (file.parent / script).resolve()
+
+
 def test_no_rule_runs_anything_but_a_script():
     """Only of a script do we know which code it runs."""
     for file in RULE_FILES:
@@ -60,12 +66,6 @@ def test_rule_has_environment_log_benchmark_request_and_resources(name):
         all(f"        {what}=growing(" in rule for what in ("mem_mb", "runtime")),
     ]
     assert kinds.count(True) == 1, f"{name}: local, grouped, with resources: {kinds}"
-
-
-def script_of(name):
-    file, rule = RULES[name]
-    (script,) = re.findall(r'    script:\n        "(.+)"\n', rule)
-    return (file.parent / script).resolve()
 
 
 @pytest.mark.parametrize("script", sorted(set(map(script_of, RULES))), ids=str)

@@ -31,11 +31,8 @@ SHAPES = {
     "xrmb-jw": {"x": (89298, 273), "y": (89298, 112), "groups": (89298,)},
 }  # fmt: skip
 DTYPES = {
-    "digits": {"x": "u1", "y": "u1"},
     "synthetic-speech": {"x": "f4", "y": "f4"},
     "rings": {"x": "f4", "y": "f4", "labels": "u1"},
-    "mnist": {"x": "u1", "y": "u1"},
-    "awa": {"x": "u2", "attributes": "u1"},
     "xrmb-jw61": {"x": "f4", "y": "f4"},
 }
 # Of the content, without the .npy header, where source and parser leave nothing open.
@@ -91,20 +88,6 @@ def test_prepared_dataset_keeps_its_promises(name, prepared):
     for key, value in found.items():  # of some that are fetched, only the files tell
         is_open = CATALOGUE[name].source is not None and getattr(facts, key) is None
         assert is_open or getattr(facts, key) == value
-
-
-def test_halves_make_up_the_image(prepared):
-    data = prepared("digits")
-    rows = np.asarray(data.images[7])
-    assert np.array_equal(data.x[7].reshape(8, 4), rows[:, :4])
-    assert np.array_equal(data.y[7].reshape(8, 4), rows[:, 4:])
-
-
-def test_awa_row_sums_and_classes(prepared):
-    data = prepared("awa")
-    sums = np.asarray(data.x).sum(axis=1, dtype=np.int64)
-    assert (sums.min(), sums.max()) == (30083, 121095)
-    assert data.meta["class_names"][:2] == ["antelope", "grizzly+bear"]
 
 
 def test_unknown_dataset_names_the_known_ones():

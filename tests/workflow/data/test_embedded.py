@@ -3,7 +3,6 @@ import itertools
 import numpy as np
 import pytest
 from scipy.special import erfinv
-from sklearn.kernel_approximation import RBFSampler
 from sklearn.preprocessing import PolynomialFeatures
 
 from workflow.data.embedded import (
@@ -53,16 +52,6 @@ def test_nonlinear_correlations_are_those_stated(large):
     assert set(np.round(sorted(products)[-3:], 9)) <= set(
         np.round(large.meta["population_correlations"], 9)
     )
-
-
-def test_random_features_find_what_linear_cca_cannot(large):
-    x, y = large.arrays["x"][:5000], large.arrays["y"][:5000]
-    views = [
-        RBFSampler(gamma=gamma, n_components=300, random_state=0).fit_transform(view)
-        for view, gamma in ((x, 1 / 12), (y, 1 / 12))
-    ]
-    nonlinear = canonical_correlations(*views)[:20].sum()
-    assert nonlinear > 2 * sum(large.meta["population_linear_correlations"])
 
 
 def test_largest_products_by_enumeration():

@@ -8,6 +8,7 @@ import pickle
 import struct
 import sys
 import tarfile
+from functools import partial
 
 import numpy as np
 import pytest
@@ -51,8 +52,10 @@ def file(tmp_path):
     return write
 
 
-def bounded(path):
-    return archives.read_bounded(path, 10**4)
+bounded = partial(archives.read_bounded, limit=10**4)
+labels = partial(cifar._read_labels, count=2)
+names = partial(awa.read_names, count=2)
+matrix = partial(awa.read_matrix, shape=(2, 2))
 
 
 def extract(path, *names):
@@ -65,24 +68,12 @@ def parse_mnist(path):
     mnist.parse({name: path for part in mnist.PARTS for name in mnist.file_names(part)})
 
 
-def labels(path):
-    return cifar._read_labels(path, 2)
-
-
 def mat_variable(path):
     return MatFile(path).read("XTe1")
 
 
 def r_parts(path):
     return speech.parse_r_parts([path])
-
-
-def names(path):
-    return awa.read_names(path, 2)
-
-
-def matrix(path):
-    return awa.read_matrix(path, (2, 2))
 
 
 def windows(path):

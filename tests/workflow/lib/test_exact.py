@@ -69,9 +69,3 @@ def test_kernel_cca_variables_correlate_as_promised(views):
 
 def test_kernel_cca_regularised_away_finds_nothing(views):
     assert kernel_cca(*views, 1, gamma=(1e-3, 1e-3), reg=(1e9, 1e9)).correlations[0] < 1e-6
-
-
-def test_kernel_cca_takes_one_value_for_both_views(views):
-    one = kernel_cca(*views, 2, gamma=1e-3, reg=1.0)
-    two = kernel_cca(*views, 2, gamma=(1e-3, 1e-3), reg=(1.0, 1.0))
-    assert np.array_equal(one.correlations, two.correlations)
