@@ -141,8 +141,7 @@ class Bounds(Settings, Stage):
 
     sweeps: dict[Name, Sweep] = Field(
         {},
-        description="protocols of the simulation, by name; "
-        "the first is drawn in full, at most four others as lines",
+        description="protocols of the simulation, by name; the figure shows the first five",
     )
     theorem4: Theorem4 | None = Field(
         None, description="the counterexample to Theorem 4, and what holds in its place"
