@@ -5,16 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from workflow.lib.models import (
-    Count,
-    Distinct,
-    Name,
-    Positive,
-    Repeats,
-    Settings,
-    Stage,
-    Title,
-)
+from workflow.lib.models import Count, Distinct, Name, Positive, Repeats, Settings, Stage, Title
 from workflow.lib.resources import PROCESSES_MB
 
 # The theorems contain log n, which must be above 0.

@@ -1,6 +1,8 @@
 """Mistaken settings of stage lupi: key in config/test.yaml, its value (... for none), the words."""
 
 OWN = "lupi.digits"
+UNEVEN = {"title": "digits", "dataset": "digits-attributes", "classes": 2, "balanced": True}
+UNEVEN |= {"train": 60, "test": 41, "features": [20], "regs": [0.1]}
 
 MISTAKES = [
     (f"{OWN}.dataset", "mnist", f"{OWN}.dataset: 'mnist' has no attributes"),
@@ -14,27 +16,10 @@ MISTAKES = [
     (f"{OWN}.methods", ["rcca", "lda"], f"{OWN}.methods: surf must be there to compare with"),
     (f"{OWN}.preprocessing", "raw", f"{OWN}.preprocessing: 'raw' must be a list"),
     (f"{OWN}.jobs", 3, f"{OWN}.jobs: 3 are more than partitions = 2"),
-    (
-        f"{OWN}.train",
-        1738,
-        "train: train + test = 1798 rows are more than the 1797 of",
-    ),
+    (f"{OWN}.train", 1738, "train: train + test = 1798 rows are more than the 1797 of"),
     (f"{OWN}.grouping", "once", f"{OWN}.grouping: 'once' must be 'redrawn' or 'fixed'"),
     (f"{OWN}.folds", 1, f"{OWN}.folds: 1 must be greater than or equal to 2"),
     (f"{OWN}.classes", ..., f"{OWN}.classes: required, but not given"),
     (f"{OWN}.titel", "digits", f"{OWN}.titel: unknown key; did you mean 'title'?"),
-    (
-        OWN,
-        {
-            "title": "digits",
-            "dataset": "digits-attributes",
-            "classes": 2,
-            "train": 60,
-            "test": 41,
-            "balanced": True,
-            "features": [20],
-            "regs": [0.1],
-        },
-        f"{OWN}.balanced: train and test must be even to be halved",
-    ),
+    (OWN, UNEVEN, f"{OWN}.balanced: train and test must be even to be halved"),
 ]
