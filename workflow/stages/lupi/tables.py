@@ -190,14 +190,10 @@ def table(title: str, summary: pd.DataFrame, pairs: pd.DataFrame, paper: Paper |
     columns = list(dict.fromkeys(summary["preprocessing"]))
     accuracies = _cells(summary, _accuracy)
     if paper is not None:
-        levels = {
-            "surf": paper["reference_mean"],
-            **dict.fromkeys(["rcca", "rcca-five"], paper["mean"]),
-        }
-        accuracies |= {
-            (method, "published"): number(levels.get(method, np.nan), ".2f")
-            for method in METHOD_NAMES
-        }
+        surf = plus_minus(paper["reference_mean"], paper["reference_sd"])
+        rcca = plus_minus(paper["mean"], paper["sd"])
+        published = {"surf": surf, "rcca": rcca, "rcca-five": rcca}
+        accuracies |= {(each, "published"): published.get(each, "–") for each in METHOD_NAMES}
     against = pairs[pairs["alike"] & (pairs["reference"] == "surf")]
     return [
         f"**{title}**: test accuracy in per cent, mean ± standard deviation over "
@@ -242,14 +238,14 @@ def _interval(row: Any, form: str, value: str, *ends: str) -> str:
 
 
 def p_value(p: float) -> str:
-    """Write a p-value with two digits; a dash where there is none."""
-    return "p < 0.0001" if p < 1e-4 else "–" if pd.isna(p) else f"p = {p:.2g}"
+    """Write a p-value with two digits."""
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
 
 
 def verdict(
     title: str, summary: pd.DataFrame, pairs: pd.DataFrame, paper: Paper | None
 ) -> list[str]:
-    """Lay out what an experiment shows: the conclusion, the pairs it rests on, and the levels."""
+    """Lay out what an experiment shows: the conclusion, and the pairs it rests on."""
     gains, best, controls = _gains(pairs), *_pairs_of_best(summary, pairs)
     largest = gains.nlargest(1, "relative") if paper is not None else gains[:0]
     shown = pd.concat([gains[gains["alike"]], best, largest, controls]).drop_duplicates()
@@ -266,8 +262,7 @@ def verdict(
     ]
     header = ["features", "minus", "points [95 %]", "relative, % [95 %]", "Wilcoxon's test"]
     text = conclusion(summary, pairs, paper)
-    lines = [f"**{title}**", "", f"In short: {text}.", "", *markdown_table(header, rows)]
-    return lines if paper is None else [*lines, "", *_levels(summary, paper)]
+    return [f"**{title}**", "", f"In short: {text}.", "", *markdown_table(header, rows)]
 
 
 def conclusion(summary: pd.DataFrame, pairs: pd.DataFrame, paper: Paper | None) -> str:
@@ -316,26 +311,3 @@ def _pairs_of_best(summary: pd.DataFrame, pairs: pd.DataFrame) -> tuple[pd.DataF
 
 def _named(method: str, preprocessing: str) -> str:
     return f"{METHOD_NAMES[method]} ({PREPROCESSING_NAMES.get(preprocessing, preprocessing)})"
-
-
-def _levels(summary: pd.DataFrame, paper: Paper) -> list[str]:
-    """Set means and standard deviations beside the paper's, the latter by an F test."""
-    columns = {"surf": ("reference_mean", "reference_sd"), "rcca": ("mean", "sd")}
-    rows = []
-    for row in summary[summary["method"].isin(columns)].to_dict("records"):
-        mean, deviation = (paper[column] for column in columns[row["method"]])
-        freedom = row["partitions"] - 1, paper["partitions"] - 1
-        below = stats.f.cdf((row["test_sd"] / deviation) ** 2, *freedom)
-        rows.append(
-            [
-                _named(row["method"], row["preprocessing"]),
-                _interval(row, ".2f", "test_mean", "test_low", "test_high"),
-                f"{mean:.2f}",
-                _interval(row, ".2f", "test_sd", "sd_low", "sd_high"),
-                f"{deviation:.2f}",
-                p_value(2 * min(below, 1 - below)),
-                f"{row['binomial_sd']:.2f}",
-            ]
-        )
-    header = ["features", "mean [95 %]", "published", "SD over partitions [95 %]", "published"]
-    return markdown_table([*header, "F test of the SDs", "SD by binomial noise alone"], rows)
