@@ -1,6 +1,6 @@
 """Figures of the bounds stage: norms against n, m and γ, and where Theorem 4 fails."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import matplotlib
@@ -9,28 +9,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
-from workflow.lib.figures import (
-    BLACK,
-    BLUE,
-    FAINT,
-    GREEN,
-    GREY,
-    OCHRE,
-    PINK,
-    STYLE,
-    VERMILION,
-    VIOLET,
-)
+from workflow.lib.figures import BLUE, FAINT, GREY, STYLE, legend, panels
+from workflow.lib.sentences import span
 from workflow.stages.bounds.norms import cca_bound, limiting_cca_error
 from workflow.stages.bounds.tables import CLAIMED
+from workflow.stages.bounds.theorem4 import FEATURES
 
-_OURS, _PAPER = BLUE, BLACK
-_VARIANTS = ((GREEN, "^"), (PINK, "v"), (OCHRE, "D"), (VIOLET, "s"))
-_SIZES = ((VIOLET, "^"), (BLUE, "o"), (BLACK, "s"), (GREEN, "v"))
-_BOUNDS = {
-    "bound_printed": ("bound as printed", ":"),
-    "bound_sharp": (r"bound with measured $\Vert K\Vert$ (RPCA)", "-."),
-}
+_LOOKS = (("o", "-"), ("^", "--"), ("v", "-."), ("D", ":"), ("s", (0, (1, 3))))
 _NORMS = {
     "rpca": r"RPCA: $\Vert\hat K - K\Vert$",
     "rcca": r"RCCA: $\Vert\hat R^{-1}\hat L - R^{-1}L\Vert$",
@@ -39,82 +24,62 @@ _SYMBOLS = {"n": "$n$", "m": "$m$", "gamma": r"$\gamma$"}
 
 
 def bounds_figure(points: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Mean norms over the printed bound with 95 % of the draws, and the paper's points.
-
-    Where a line is flat, the norm grows as the bound says; at 1 it would attain the bound.
+    """Mean norms over the paper's, or over the printed bound where it has none.
 
     Parameters
     ----------
     points : DataFrame
         Of `workflow.stages.bounds.tables.points`.
     titles : mapping of sweep to title
-        The first is drawn in full, the others as lines.
     """
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(10.2, 6.4), layout="constrained")
-        axes = figure.subplots(2, 3).ravel()
-        places = [axes[0], axes[1], axes[3], axes[4], axes[5]]
-        for place, (panel, varying) in zip(places, CLAIMED, strict=True):
+        figure, places = panels([" ".join(key) for key in CLAIMED])
+        for (panel, varying), axes in zip(CLAIMED, places.values(), strict=True):
             rows = points[(points["panel"] == panel) & (points["varying"] == varying)]
-            _norms(place, _over_bound(rows), titles)
-            _logarithmic(place, plain=varying != "gamma")
-            place.set_xlabel(_SYMBOLS[varying])
-            place.set_ylabel("norm / printed bound")
-            place.set_title(f"{_NORMS[panel]} against {_SYMBOLS[varying]}")
-        axes[2].set_axis_off()
-        _legend_in(axes[2], places)
+            _norms(axes, rows, titles)
+            _logarithmic(axes, "x" if panel == "rpca" else "xy")
+            axes.set_xlabel(_SYMBOLS[varying])
+            looseness = span(rows["bound_printed"] / rows["mean"], ".1f")
+            title = f"{_NORMS[panel]} against {_SYMBOLS[varying]}"
+            axes.set_title(f"{title}\nprinted bound: {looseness} times ours")
+        legend(figure, list(places.values()))
     return figure
 
 
-def _over_bound(rows: pd.DataFrame) -> pd.DataFrame:
-    columns = ["mean", "low", "high", "published", "bound_sharp"]
-    ratios = rows[columns].div(rows["bound_printed"], axis="index")
-    return rows.assign(**ratios, bound_printed=1.0)
-
-
-def _logarithmic(axes: Any, *, plain: bool) -> None:
-    """Scale both axes by logarithm; plain numbers below, if their range is small."""
-    axes.set(xscale="log", yscale="log")
-    if plain:
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
-        axes.xaxis.set_minor_formatter(NullFormatter())
-
-
 def _norms(axes: Any, rows: pd.DataFrame, titles: Mapping[str, str]) -> None:
-    first, *others = titles
-    ours = rows[rows["experiment"] == first]
-    axes.fill_between(
-        ours["value"], ours["low"], ours["high"],
-        color=_OURS, alpha=0.2, linewidth=0, label="95 % of its draws",
-    )  # fmt: skip
-    axes.plot(ours["value"], ours["mean"], color=_OURS, marker="o", label=titles[first])
-    for name, (color, marker) in zip(others, _VARIANTS, strict=False):
-        variant = rows[rows["experiment"] == name]
-        axes.plot(
-            variant["value"], variant["mean"],
-            color=color, marker=marker, linewidth=1.1, label=titles[name],
-        )  # fmt: skip
-    paper = rows.dropna(subset="published").drop_duplicates("value").sort_values("value")
+    is_known = rows["published"].notna().all()
+    over = rows["published" if is_known else "bound_printed"]
+    ends = ["ratio_low", "ratio_high"] if is_known else ["mean_low", "mean_high"]
+    low, high = (rows[end] if is_known else rows[end] / over for end in ends)
+    rows = rows.assign(
+        ratio=rows["mean"] / over, low=low, high=high, paper=rows["published"] / over
+    )
+    for order, (name, (marker, line)) in enumerate(zip(titles, _LOOKS, strict=False)):
+        own = rows[rows["experiment"] == name]
+        bars = [own["ratio"] - own["low"], own["high"] - own["ratio"]]
+        look = {"color": BLUE, "marker": marker, "linestyle": line, "linewidth": 1.1, "capsize": 2}
+        # Side by side, so that intervals do not cover each other.
+        axes.errorbar(own["value"] * 1.05**order, own["ratio"], bars, label=titles[name], **look)
+    paper = rows.dropna(subset="paper").drop_duplicates("value")
     if len(paper):
-        axes.plot(
-            paper["value"], paper["published"], label="paper",
-            color=_PAPER, marker="o", markerfacecolor="none", markersize=7, linestyle="none",
-        )  # fmt: skip
-    for column, (label, style) in _BOUNDS.items():
-        axes.plot(ours["value"], ours[column], color=GREY, linestyle=style, label=label)
+        look = {"color": BLUE, "marker": "o", "markerfacecolor": "white", "linestyle": "none"}
+        axes.plot(paper["value"], paper["paper"], label="paper", **look)
+    axes.set_ylabel("norm / paper's norm" if is_known else "norm / printed bound")
 
 
-def _legend_in(axes: Any, panels: Iterable[Any]) -> None:
-    found: dict[str, Any] = {}
-    for panel in panels:
-        handles, labels = panel.get_legend_handles_labels()
-        found |= dict(zip(labels, handles, strict=True))
-    axes.legend(found.values(), found.keys(), loc="center left")
+def _logarithmic(axes: Any, which: str) -> None:
+    """Scale axes by logarithm, with plain numbers where their range is small."""
+    for name in which:
+        axes.set(**{f"{name}scale": "log"})
+        axis, (low, high) = getattr(axes, f"{name}axis"), getattr(axes, f"get_{name}lim")()
+        if high < 1e4 * low:
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 200 * low else (1,)))
+            axis.set_major_formatter(FormatStrFormatter("%g"))
+            axis.set_minor_formatter(NullFormatter())
 
 
 def theorem4_figure(counterexample: pd.DataFrame, correlations: pd.DataFrame) -> Figure:
-    """Error against m, error against m/n for several n, and what holds for eigenvalues.
+    """Error over Theorem 4's bound against m/n, and what holds for squared correlations.
 
     Parameters
     ----------
@@ -124,74 +89,54 @@ def theorem4_figure(counterexample: pd.DataFrame, correlations: pd.DataFrame) ->
         Of `workflow.stages.bounds.tables.against_m`.
     """
     unit = counterexample[counterexample["features"] == "unit"]
-    gammas = sorted(unit["gamma"].unique())
     with matplotlib.rc_context(STYLE):
-        columns = -(-(len(gammas) + 2) // 2)
-        figure = Figure(figsize=(4.2 * columns, 7.4), layout="constrained")
-        first, *middle, last = figure.subplots(2, columns).ravel()
-        _against_m(first, unit[(unit["gamma"] == gammas[0]) & (unit["n"] == unit["n"].max())])
-        for axes in middle[len(gammas) :]:
-            axes.set_axis_off()
-        for axes, gamma in zip(middle, gammas, strict=False):
-            _against_ratio(axes, unit[unit["gamma"] == gamma], float(gamma))
-        _eigenvalues(last, correlations)
+        gammas = {f"{gamma:g}": rows for gamma, rows in unit.groupby("gamma")}
+        figure, places = panels([*gammas, "correlations"])
+        for gamma, rows in gammas.items():
+            _excesses(places[gamma], rows)
+            places[gamma].set_title(f"Theorem 4, counterexample, $\\gamma$ = {gamma}")
+        _correlations(places["correlations"], correlations)
     return figure
 
 
-def _against_m(axes: Any, rows: pd.DataFrame) -> None:
-    n, gamma = int(rows["n"].iloc[0]), float(rows["gamma"].iloc[0])
-    m = np.unique(np.geomspace(rows["m"].min(), rows["m"].max(), 200).round().astype(int))
-    bound = np.array([cca_bound(n, each, gamma) for each in m])
-    limit = np.array([limiting_cca_error(n, each / n, 2 * gamma) for each in m])
-    axes.fill_between(
-        m, bound, limit, where=limit > bound,
-        color=VERMILION, alpha=0.2, linewidth=0, label="violation",
-    )  # fmt: skip
-    axes.plot(m, limit, color=_OURS, linewidth=1.1, label="limit for large $n$")
-    axes.errorbar(
-        rows["m"], rows["error"], rows["sd"].fillna(0.0),
-        color=_OURS, marker="o", linestyle="none", label="error, mean",
-    )  # fmt: skip
-    axes.plot(m, bound, color=GREY, linestyle=":", label="Theorem 4")
-    axes.axvline(n, color=FAINT, linewidth=0.8)
-    _logarithmic(axes, plain=True)
-    axes.set(xlabel="$m$", ylabel=_NORMS["rcca"].removeprefix("RCCA: "))
-    axes.set_title(f"unit features, $n$ = {n}, $\\gamma$ = {gamma:g}")
-    axes.legend(loc="lower left")
+def _excesses(axes: Any, rows: pd.DataFrame) -> None:
+    """Draw the error over the bound for each n, with its limit for large n as a line."""
+    for n, (marker, _) in zip(sorted(rows["n"].unique()), _LOOKS, strict=False):
+        own = rows[rows["n"] == n]
+        ratios, gamma = own["m"] / n, own["gamma"].iloc[0]
+        look = {"color": BLUE, "marker": marker, "linestyle": "none", "label": f"n = {n}"}
+        axes.errorbar(ratios, own["excess"], own["sd"].fillna(0) / own["bound"], **look)
+        sizes = np.unique(np.geomspace(own["m"].min(), own["m"].max(), 100).round().astype(int))
+        limits = [
+            limiting_cca_error(n, m / n, FEATURES["unit"] * gamma) / cca_bound(n, m, gamma)
+            for m in sizes
+        ]
+        axes.plot(sizes / n, limits, color=BLUE, linewidth=1)
+        _label(axes, f"$n$ = {n}", ratios.iloc[0], own["excess"].iloc[0], (-6, 0), ha="right")
+    axes.hlines(1, rows["ratio"].min(), rows["ratio"].max(), color=GREY, linestyle=":")
+    axes.set_xlim(rows["ratio"].min() / 4, rows["ratio"].max() * 1.3)
+    _logarithmic(axes, "xy")
+    axes.set(xlabel="$m/n$", ylabel="error / bound (violated above 1)")
 
 
-def _against_ratio(axes: Any, rows: pd.DataFrame, gamma: float) -> None:
-    ratios = np.geomspace((rows["m"] / rows["n"]).min(), (rows["m"] / rows["n"]).max(), 200)
-    limit = [limiting_cca_error(1, ratio, 2 * gamma) * gamma for ratio in ratios]
-    axes.plot(ratios, limit, color=FAINT, linewidth=1.1, label="limit")
-    for n, (color, marker) in zip(sorted(rows["n"].unique()), _SIZES, strict=False):
-        group, scale = rows[rows["n"] == n], gamma / n
-        axes.plot(
-            group["m"] / group["n"], group["error"] * scale,
-            color=color, marker=marker, linestyle="none", label=f"error, $n$ = {n}",
-        )  # fmt: skip
-        bound = [cca_bound(n, max(1, round(ratio * n)), gamma) for ratio in ratios]
-        axes.plot(ratios, np.array(bound) * scale, color=color, linestyle=":", linewidth=1.2)
-    axes.plot([], [], color=GREY, linestyle=":", label="Theorem 4, same $n$")
-    _logarithmic(axes, plain=True)
-    axes.set(xlabel="$m/n$", ylabel=r"error $\cdot\,\gamma/n$")
-    axes.set_title(f"the same at several $n$, $\\gamma$ = {gamma:g}")
-    axes.legend(loc="lower left")
-
-
-def _eigenvalues(axes: Any, rows: pd.DataFrame) -> None:
-    for gamma, (color, marker) in zip(sorted(rows["gamma"].unique()), _SIZES, strict=False):
-        group, label = rows[rows["gamma"] == gamma], f"$\\gamma$ = {gamma:g}"
-        axes.plot(group["m"], group["error"], color=color, marker=marker, label=label)
-        within = group[group["bound"] <= 2]
-        axes.plot(within["m"], within["bound"], color=color, linestyle=":", linewidth=1.2)
-    n = int(rows["n"].iloc[0])
+def _correlations(axes: Any, rows: pd.DataFrame) -> None:
     m = np.array([rows["m"].min(), rows["m"].max()])
-    axes.plot(m, (m / 4) ** -0.5, color=VERMILION, linewidth=1.1, label="$m^{-1/2}$")
-    axes.plot([], [], color=GREY, linestyle=":", label="bound that holds, where below 2")
-    axes.axvline(n, color=FAINT, linewidth=0.8)
-    _logarithmic(axes, plain=True)
+    for (gamma, own), (marker, _) in zip(rows.groupby("gamma"), _LOOKS, strict=False):
+        label = f"$\\gamma$ = {gamma:g}"
+        axes.plot(own["m"], own["error"], color=BLUE, marker=marker, label=label)
+        _label(axes, label, m[1], own["error"].iloc[-1], (6, 0))
+        within = own[own["bound"] <= 2]
+        axes.plot(within["m"], within["bound"], color=GREY, linestyle=":")
+        for at, bound in within[["m", "bound"]][:1].to_numpy():
+            _label(axes, f"bound, {label}", at, bound, (0, 6), ha="center")
+    axes.plot(m, (m / 4) ** -0.5, color=FAINT, linewidth=1)
+    _label(axes, "$m^{-1/2}$", m[0], (m[0] / 4) ** -0.5, (0, 6))
+    axes.set(xlim=(m[0] / 1.5, 4 * m[1]), ylim=(rows["error"].min() / 2, 5))
+    _logarithmic(axes, "xy")
     axes.set(xlabel="$m$", ylabel=r"$\max_k |\hat\rho_k^2 - \rho_k^2|$")
-    axes.set_ylim(bottom=rows["error"].min() / 60)
-    axes.set_title(f"squared canonical correlations, $n$ = {n}")
-    axes.legend(loc="lower left")
+    axes.set_title(f"squared canonical correlations, $n$ = {rows['n'].iloc[0]}")
+
+
+def _label(axes: Any, text: str, x: float, y: float, offset: Any, ha: str = "left") -> None:
+    """Write beside a point, at an offset in points."""
+    axes.annotate(text, (x, y), offset, textcoords="offset points", ha=ha, va="center", fontsize=8)

@@ -5,16 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from workflow.lib.models import (
-    Count,
-    Distinct,
-    Name,
-    Positive,
-    Repeats,
-    Settings,
-    Stage,
-    Title,
-)
+from workflow.lib.models import Count, Distinct, Name, Positive, Repeats, Settings, Stage, Title
 from workflow.lib.resources import PROCESSES_MB
 
 # The theorems contain log n, which must be above 0.
@@ -141,8 +132,7 @@ class Bounds(Settings, Stage):
 
     sweeps: dict[Name, Sweep] = Field(
         {},
-        description="protocols of the simulation, by name; "
-        "the first is drawn in full, at most four others as lines",
+        description="protocols of the simulation, by name; the figure shows the first five",
     )
     theorem4: Theorem4 | None = Field(
         None, description="the counterexample to Theorem 4, and what holds in its place"

@@ -1,7 +1,6 @@
 """Stage bounds in tables: simulated norms, the counterexample, and what holds in its place."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from os import PathLike
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,6 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from rnca._core.files import replacing
 from workflow.lib.tables import markdown_table, number
 from workflow.stages.bounds.norms import (
     cca_bound,
@@ -79,12 +77,11 @@ def _of_panel(rows: pd.DataFrame, panel: str) -> pd.DataFrame:
         ]
         return pd.concat(views).assign(one_block=np.nan)
     blocks = rows[["cca_error_xy", "cca_error_yx"]]
-    kernel_norm = rows[["kernel_norm_x", "kernel_norm_y"]].max(axis="columns")
     return rows.assign(
         draw=rows["repeat"],
         norm=blocks.max(axis="columns"),
         one_block=blocks.mean(axis="columns"),
-        kernel_norm=kernel_norm,
+        kernel_norm=rows[["kernel_norm_x", "kernel_norm_y"]].max(axis="columns"),
     )
 
 
@@ -136,17 +133,12 @@ def points(drawn: pd.DataFrame, published: pd.DataFrame, sweeps: Sequence[str]) 
 
 
 def _bounds(row: Mapping[Any, Any]) -> dict[str, float]:
-    n, m, gamma, norm = (row[key] for key in ("n", "m", "gamma", "kernel_norm"))
-    if row["panel"] == "rpca":
-        return {
-            "bound_printed": kernel_bound(n, m),
-            "bound_sharp": kernel_bound(n, m, norm=norm),
-            "bound_proved": np.nan,
-        }
+    of_kernel, of_cca = (row["n"], row["m"]), (row["n"], row["m"], row["gamma"])
+    is_kernel, norm = row["panel"] == "rpca", row["kernel_norm"]
     return {
-        "bound_printed": cca_bound(n, m, gamma),
-        "bound_sharp": np.nan,
-        "bound_proved": proved_cca_bound(n, m, gamma, norm=norm),
+        "bound_printed": kernel_bound(*of_kernel) if is_kernel else cca_bound(*of_cca),
+        "bound_sharp": kernel_bound(*of_kernel, norm=norm) if is_kernel else np.nan,
+        "bound_proved": np.nan if is_kernel else proved_cca_bound(*of_cca, norm=norm),
     }
 
 
@@ -165,9 +157,9 @@ def panels(drawn: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         One row per sweep and panel: ``exponent`` of the mean norm with its 95 % confidence interval
         (jackknife over draws), ``relative_exponent`` of the norm over ‖K‖ likewise, the exponent
-        claimed and that of the paper's points; ``level``, the
-        geometric mean of ours over the paper's, with the least and most, ``one_block_level`` the
-        same with one block in place of the larger; least and most of bound over mean norm.
+        claimed and that of the paper's points; ``level``, the geometric mean of ours over the
+        paper's, with the least and most, ``one_block_level`` the same with one block in place of
+        the larger; least and most of bound over mean norm.
     """
     return pd.DataFrame(
         [
@@ -195,17 +187,13 @@ def _exponent(drawn: pd.DataFrame) -> dict[str, float]:
     table = drawn.pivot(index="draw", columns="value", values="norm")
     norms, count = table.to_numpy(), len(table)
     weights = _slope_weights(table.columns.to_numpy())
-    exponent = float(weights @ np.log(norms.mean(axis=0)))
-    if count < 2:
-        return {"exponent": exponent, "exponent_low": np.nan, "exponent_high": np.nan}
-    without = np.log((norms.sum(axis=0) - norms) / (count - 1)) @ weights
-    error = np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum())
-    half = float(_half_width(error, count))
-    return {
-        "exponent": exponent,
-        "exponent_low": exponent - half,
-        "exponent_high": exponent + half,
-    }
+    exponent, half = float(weights @ np.log(norms.mean(axis=0))), np.nan
+    if count > 1:
+        without = np.log((norms.sum(axis=0) - norms) / (count - 1)) @ weights
+        error = np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum())
+        half = float(_half_width(error, count))
+    ends = {"exponent_low": exponent - half, "exponent_high": exponent + half}
+    return {"exponent": exponent, **ends}
 
 
 def _slope_weights(values: Any) -> npt.NDArray[np.float64]:
@@ -222,19 +210,14 @@ def _half_width(error: Any, count: Any) -> Any:
 
 def _levels(rows: pd.DataFrame) -> dict[str, float]:
     known = rows.dropna(subset="published")
+    columns = ["published_exponent", "level", "level_least", "level_most", "one_block_level"]
     if len(known) < 2:
-        return dict.fromkeys(
-            ["published_exponent", "level", "level_least", "level_most", "one_block_level"], np.nan
-        )
-    ratio = known["mean"] / known["published"]
+        return dict.fromkeys(columns, np.nan)
+    ratio, one_block = known["mean"] / known["published"], known["one_block"] / known["published"]
     weights = _slope_weights(known["value"].to_numpy())
-    return {
-        "published_exponent": float(weights @ np.log(known["published"].to_numpy())),
-        "level": float(np.exp(np.log(ratio).mean())),
-        "level_least": ratio.min(),
-        "level_most": ratio.max(),
-        "one_block_level": float(np.exp(np.log(known["one_block"] / known["published"]).mean())),
-    }
+    exponent = weights @ np.log(known["published"].to_numpy())
+    level, of_block = (np.exp(np.log(each).mean()) for each in (ratio, one_block))
+    return dict(zip(columns, (exponent, level, ratio.min(), ratio.max(), of_block), strict=True))
 
 
 def _looseness(rows: pd.DataFrame) -> dict[str, float]:
@@ -246,49 +229,49 @@ def _looseness(rows: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def write_bounds_table(
-    path: str | PathLike[str], fits: pd.DataFrame, titles: Mapping[str, str]
-) -> None:
-    """Write the Markdown table of `panels`, one block per sweep."""
-    blocks = [
-        "\n".join(_block(title, fits[fits["experiment"] == name])) for name, title in titles.items()
-    ]
-    with replacing(path) as partial:
-        partial.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
+def bounds_table(fits: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    """Lay out `panels` in Markdown, one block per sweep."""
+    return "\n".join(
+        line
+        for name, title in titles.items()
+        for line in _block(title, fits[fits["experiment"] == name])
+    )
 
 
-def _block(title: str, rows: pd.DataFrame) -> Iterator[str]:
+def _block(title: str, rows: pd.DataFrame) -> list[str]:
     is_published = rows["published_exponent"].notna().any()
     header = ["norm", "against", "exponent", "95 %", "claimed"]
     header += ["paper's points", "ours / paper's", "one block / paper's"] if is_published else []
     header += ["printed bound / norm", "sharper bound / norm"]
-    yield f"**{title}**: exponents of mean norms, their level, and how loose the bounds are"
-    yield ""
     cells = []
     for row in rows.to_dict("records"):
         line = [
             f"{NORMS[row['panel']]}, {row['draws']} draws",
             SYMBOLS[row["varying"]],
             f"{row['exponent']:.3f}",
-            _span(row["exponent_low"], row["exponent_high"], ".3f"),
+            _span(row, "exponent_low", "exponent_high", ".3f"),
             f"{row['claimed']:g}",
         ]
         if is_published:
-            span = _span(row["level_least"], row["level_most"], ".2f")
             line += [
                 number(row["published_exponent"], ".3f"),
-                f"{number(row['level'], '.2f')} ({span})",
+                f"{number(row['level'], '.2f')} ({_span(row, 'level_least', 'level_most', '.2f')})",
                 number(row["one_block_level"], ".2f"),
             ]
         line += [
-            _span(row[f"{form}_least"], row[f"{form}_most"], ".1f") for form in ("printed", "sharp")
+            _span(row, f"{form}_least", f"{form}_most", ".1f") for form in ("printed", "sharp")
         ]
         cells.append(line)
-    yield from markdown_table(header, cells)
+    return [
+        f"**{title}**: exponents of mean norms, their level, and how loose the bounds are",
+        "",
+        *markdown_table(header, cells),
+        "",
+    ]
 
 
-def _span(low: float, high: float, form: str) -> str:
-    return "–" if pd.isna(low) else f"{low:{form}} to {high:{form}}"
+def _span(row: Mapping[Any, Any], low: str, high: str, form: str) -> str:
+    return "–" if pd.isna(row[low]) else f"{row[low]:{form}} to {row[high]:{form}}"
 
 
 def against_the_bound(violations: pd.DataFrame) -> pd.DataFrame:
@@ -306,21 +289,17 @@ def against_the_bound(violations: pd.DataFrame) -> pd.DataFrame:
         bound, which it violates where it is above 1. ``excess_high`` is infinite: larger n or other
         data may give more, so that no finite number of cases shows that the bound holds.
     """
-    summary = (
-        violations.groupby(["features", "gamma", "n", "ratio", "m"], sort=False)
-        .agg(repeats=("repeat", "nunique"), error=("error", "mean"), sd=("error", "std"))
-        .reset_index()
-    )
-    factor = summary["features"].map(FEATURES)
-    rows = list(
-        zip(summary["n"], summary["m"], summary["gamma"], factor, summary["features"], strict=True)
-    )
-    summary["bound"] = [
-        cca_bound(n, m, gamma, factor=1 if features == "unit" else 2)
-        for n, m, gamma, _, features in rows
+    groups = violations.groupby(["features", "gamma", "n", "ratio", "m"], sort=False)
+    summary = groups.agg(
+        repeats=("repeat", "nunique"), error=("error", "mean"), sd=("error", "std")
+    ).reset_index()
+    cases = [
+        (n, m, gamma, FEATURES[features])
+        for features, gamma, n, _, m in summary[groups.keys].itertuples(index=False)
     ]
+    summary["bound"] = [cca_bound(n, m, gamma, factor=2 / factor) for n, m, gamma, factor in cases]
     summary["limit"] = [
-        limiting_cca_error(n, m / n, factor * gamma) for n, m, gamma, factor, _ in rows
+        limiting_cca_error(n, m / n, factor * gamma) for n, m, gamma, factor in cases
     ]
     return summary.assign(excess=summary["error"] / summary["bound"], excess_high=np.inf)
 
@@ -343,60 +322,48 @@ def against_m(correlations: pd.DataFrame) -> pd.DataFrame:
         )
         .reset_index()
     )
-    summary["bound"] = [
-        correlation_bound(row["n"], row["m"], row["gamma"]) for row in summary.to_dict("records")
-    ]
-    return summary
+    cases = summary[["n", "m", "gamma"]].itertuples(index=False)
+    return summary.assign(bound=[correlation_bound(*case) for case in cases])
 
 
-def write_theorem4_table(path: str | PathLike[str], summary: pd.DataFrame) -> None:
-    """Write `against_the_bound` in Markdown: error over bound, one block per features and γ."""
-    blocks = [
-        "\n".join(_theorem4_block(rows))
-        for _, rows in summary.groupby(["features", "gamma"], sort=False)
-    ]
-    with replacing(path) as partial:
-        partial.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
-
-
-def _theorem4_block(rows: pd.DataFrame) -> Iterator[str]:
-    features, gamma = rows[["features", "gamma"]].iloc[0]
-    yield f"**{_FEATURE_NAMES[features]}, γ = {gamma:g}**: mean error over Theorem 4's bound"
-    yield ""
-    sizes = sorted(rows["n"].unique())
-    table = rows.pivot(index="ratio", columns="n", values="excess")
-    cells = [
-        [f"{ratio:g}", *(_excess(table.loc[ratio, n]) for n in sizes)] for ratio in table.index
-    ]
-    yield from markdown_table(["m/n", *(f"n = {n}" for n in sizes)], cells)
+def theorem4_table(summary: pd.DataFrame) -> str:
+    """Lay out `against_the_bound`: error over bound, one block per features and γ."""
+    lines = []
+    for (features, gamma), rows in summary.groupby(["features", "gamma"], sort=False):
+        name = _FEATURE_NAMES[str(features)]
+        cells = rows.assign(cell=rows["excess"].map(_excess))
+        lines += [
+            f"**{name}, γ = {gamma:g}**: mean error over Theorem 4's bound",
+            "",
+            *_pivoted(cells.pivot(index="ratio", columns="n", values="cell"), "m/n", "n"),
+            "",
+        ]
+    return "\n".join(lines)
 
 
 def _excess(value: float) -> str:
-    if pd.isna(value):
-        return "–"
     text = f"{value:.2f}" if value >= 0.1 else f"{value:.1g}"
     return f"**{text}**" if value > 1 else text
 
 
-def write_correlations_table(path: str | PathLike[str], summary: pd.DataFrame) -> None:
-    """Write `against_m` in Markdown: error and bound by m, one column per γ."""
-    gammas = sorted(summary["gamma"].unique())
-    table = summary.pivot(index="m", columns="gamma", values=["error", "bound"])
-    cells = [
-        [
-            str(m),
-            *(
-                f"{table.loc[m, ('error', g)]:.2g} ({table.loc[m, ('bound', g)]:.2g})"
-                for g in gammas
-            ),
-        ]
-        for m in table.index
-    ]
+def correlations_table(summary: pd.DataFrame) -> str:
+    """Lay out `against_m`: error and bound by m, one column per γ."""
+    cells = [f"{row['error']:.2g} ({row['bound']:.2g})" for row in summary.to_dict("records")]
+    table = summary.assign(cell=cells).pivot(index="m", columns="gamma", values="cell")
     lines = [
         f"**Largest error of a squared canonical correlation, n = {summary['n'].iloc[0]}** "
         "(in brackets the bound that holds)",
         "",
-        *markdown_table(["m", *(f"γ = {g:g}" for g in gammas)], cells),
+        *_pivoted(table, "m", "γ"),
+        "",
     ]
-    with replacing(path) as partial:
-        partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return "\n".join(lines)
+
+
+def _pivoted(table: pd.DataFrame, of_rows: str, of_columns: str) -> list[str]:
+    """Lay out cells by two variables, given by their symbols."""
+    cells = zip(table.index, table.fillna("–").to_numpy(), strict=True)
+    return markdown_table(
+        [of_rows, *(f"{of_columns} = {value:g}" for value in table)],
+        [[f"{value:g}", *row] for value, row in cells],
+    )

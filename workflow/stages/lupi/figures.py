@@ -1,6 +1,7 @@
-"""Figures of stage lupi: paired differences by partition and by method, and accuracy by reg."""
+"""Figures of stage lupi: paired differences by partition, by method and by reg."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from textwrap import fill
 from typing import Any
 
 import matplotlib
@@ -8,59 +9,22 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from workflow.lib.figures import (
-    BLUE,
-    GREEN,
-    GREY,
-    OCHRE,
-    PINK,
-    STYLE,
-    VERMILION,
-    VIOLET,
-    legend,
-    wrapped,
-)
-from workflow.stages.lupi.tables import METHOD_NAMES, PREPROCESSING_NAMES, Paper, half_width
+from workflow.lib.figures import BLUE, GREY, STYLE, legend, wrapped
+from workflow.stages.lupi.names import METHOD_NAMES, PREPROCESSING_NAMES
+from workflow.stages.lupi.tables import Paper, half_width
 
-_RCCA, _GREY = BLUE, GREY
-_AGAINST_REG = {
-    "rcca": {"color": _RCCA, "marker": "o"},
-    "rcca-five": {"color": "black", "marker": "x", "linestyle": ":"},
-    "rcca-permuted-animals": {"color": VERMILION, "marker": "s"},
-    "rcca-permuted-images": {"color": PINK, "marker": "D"},
-    "rcca-y": {"color": GREEN, "marker": "^"},
-    "rcca-attributes": {"color": VIOLET, "marker": "v"},
-    "lda": {"color": OCHRE, "marker": "P"},
+_AGAINST_REG: dict[str, dict[str, Any]] = {
+    "rcca": {"marker": "o"},
+    "rcca-five": {"marker": "X", "linestyle": ":"},
 }
 _NOT_DRAWN = ("majority", "surf", "attributes", "attributes-permuted")
-
-
-def _of(rows: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
-    for column, value in wanted.items():
-        rows = rows[rows[column] == value]
-    return rows
-
-
-def _unique(rows: pd.DataFrame, column: str) -> list[Any]:
-    return list(dict.fromkeys(rows[column]))
-
-
-def _grid(
-    heights: Sequence[float], columns: int, width: float, **shared: Any
-) -> tuple[Figure, Any]:
-    """Make rows of panels of the given heights, in inches; at least one."""
-    heights = heights or [width]
-    size = (width * columns + 0.5, sum(heights) + 0.5)
-    figure = Figure(figsize=size, layout="constrained")
-    return figure, figure.subplots(
-        len(heights), columns, squeeze=False, gridspec_kw={"height_ratios": heights}, **shared
-    )
+_HOLLOW = {"color": BLUE, "markerfacecolor": "white"}
 
 
 def differences_figure(
     accuracy: pd.DataFrame,
     published: pd.DataFrame,
-    paper: Mapping[str, Paper],
+    papers: Mapping[str, Paper],
     titles: Mapping[str, str],
 ) -> Figure:
     """RCCA minus the regular features in each partition, with means and 95 % intervals.
@@ -71,25 +35,27 @@ def differences_figure(
         Rows of the stage.
     published : DataFrame
         ``resources/paper/fig_lupi.csv``.
-    paper : mapping of experiment to the paper's means
+    papers : mapping of experiment to the paper's means
         Its partitions stand beside no other experiment.
     titles : mapping of experiment to title
     """
-    names = _unique(accuracy, "experiment")
-    rows = {name: _differences(_of(accuracy, experiment=name)) for name in names}
-    for name in set(rows) & set(paper):
-        pairs = published["rcca_accuracy"] - published["surf_accuracy"]
-        rows[name] = {"paper": pairs.to_numpy()} | rows[name]
+    groups = accuracy.groupby("experiment", sort=False)
+    strips = {str(name): _differences(own) for name, own in groups}
+    for name in strips.keys() & papers.keys():
+        strips[name]["paper"] = published["rcca_accuracy"] - published["surf_accuracy"]
+    heights = [0.6 + 0.36 * len(each) for each in strips.values()] or [1]
     with matplotlib.rc_context(STYLE):
-        figure, grid = _grid(
-            [0.5 + 0.34 * len(each) for each in rows.values()], 1, 6.0, sharex="col"
+        figure = Figure(figsize=(6.5, sum(heights) + 0.5), layout="constrained")
+        grid = figure.subplots(
+            len(heights), squeeze=False, sharex=True, gridspec_kw={"height_ratios": heights}
         )
-        for axes, name in zip(grid[:, 0], names, strict=False):
-            for height, (label, values) in enumerate(rows[name].items()):
-                _strip(axes, height, values, hollow=label == "paper")
-            axes.set_yticks(range(len(rows[name])), list(rows[name]))
-            axes.set_ylim(len(rows[name]) - 0.5, -0.5)
-            axes.axvline(0, color=_GREY, linewidth=1)
+        for axes, (name, strip) in zip(grid[:, 0], strips.items(), strict=False):
+            for height, (label, values) in enumerate(strip.items()):
+                _strip(axes, height, values, label)
+            axes.set_yticks(range(len(strip)), list(strip))
+            axes.set_ylim(len(strip) - 0.5, -0.5)
+            axes.axvline(0, color=GREY, linewidth=1)
+            axes.set_ylabel("preprocessing")
             axes.set_title(wrapped(titles[name]), loc="left")
         grid[-1, 0].set_xlabel("test accuracy, RCCA minus regular features, points")
     return figure
@@ -97,44 +63,24 @@ def differences_figure(
 
 def _differences(rows: pd.DataFrame) -> dict[str, Any]:
     """Return the paired differences by the name of their preprocessing."""
-    table = rows.pivot_table(
-        index=["preprocessing", "partition"], columns="method", values="test_accuracy"
-    )
+    columns = ["preprocessing", "partition"]
+    table = rows.pivot_table(index=columns, columns="method", values="test_accuracy")
     pairs = (table["rcca"] - table["surf"]).dropna()
-    return {
-        PREPROCESSING_NAMES[each]: pairs[each].to_numpy()
-        for each in PREPROCESSING_NAMES
-        if each in pairs.index
-    }
+    return {name: pairs[each] for each, name in PREPROCESSING_NAMES.items() if each in pairs.index}
 
 
-def _strip(axes: Any, height: float, values: Any, *, hollow: bool) -> None:
+def _strip(axes: Any, height: float, values: Any, label: str) -> None:
     """Draw values as dots, and above them their mean with its 95 % interval (Student's)."""
-    fill = "white" if hollow else _RCCA
-    axes.plot(
-        values,
-        np.full(len(values), height + 0.17),
-        linestyle="none",
-        marker="o",
-        markersize=3,
-        color=_RCCA,
-        markerfacecolor=fill,
-        alpha=1 if hollow else 0.45,
-    )
-    half = half_width(values.std(ddof=1), len(values)) if len(values) > 1 else 0.0
-    axes.errorbar(
-        values.mean(),
-        height - 0.17,
-        xerr=half,
-        marker="D",
-        color=_RCCA,
-        markerfacecolor=fill,
-        capsize=3,
-    )
+    look = _HOLLOW if label == "paper" else {"color": BLUE}
+    below = np.full(len(values), height + 0.17)
+    axes.plot(values, below, linestyle="none", marker="o", markersize=3.5, label=label, **look)
+    mean, half = values.mean(), half_width(values.std(), len(values))
+    row = {"difference": mean, "low": mean - half, "high": mean + half}
+    _interval(axes, row, height - 0.17, marker="D", label=f"{label}, mean", **look)
 
 
 def methods_figure(
-    pairs: pd.DataFrame, paper: Mapping[str, Paper], titles: Mapping[str, str]
+    pairs: pd.DataFrame, papers: Mapping[str, Paper], titles: Mapping[str, str]
 ) -> Figure:
     """Paired difference of each method from the regular features, a column per preprocessing.
 
@@ -142,100 +88,91 @@ def methods_figure(
     ----------
     pairs : DataFrame
         Of `workflow.stages.lupi.tables.lupi_pairs`.
-    paper : mapping of experiment to the paper's means
+    papers : mapping of experiment to the paper's means
     titles : mapping of experiment to title
     """
-    alike = pairs[pairs["alike"].astype(bool) & (pairs["reference"] == "surf")]
-    names = _with_controls(alike)
-    shown = {
-        name: [
-            method
-            for method in METHOD_NAMES
-            if method not in _NOT_DRAWN and method in set(_of(alike, experiment=name)["method"])
-        ]
-        for name in names
-    }
-    columns = [each for each in PREPROCESSING_NAMES if each in set(alike["preprocessing"])]
+    drawn = pairs["alike"].astype(bool) & (pairs["reference"] == "surf")
+    rows = pairs[drawn & ~pairs["method"].isin(_NOT_DRAWN)]
     with matplotlib.rc_context(STYLE):
-        heights = [0.8 + 0.22 * len(each) for each in shown.values()]
-        figure, grid = _grid(heights, max(len(columns), 1), 2.7, sharex="row")
-        for panels, (name, methods) in zip(grid, shown.items(), strict=False):
-            for axes, each in zip(panels, columns, strict=True):
-                rows = _of(alike, experiment=name, preprocessing=each).set_index("method")
-                if not len(rows):
-                    axes.set_axis_off()
-                    continue
-                _intervals(axes, rows.reindex(methods), paper.get(name))
-                axes.set_yticks(range(len(methods)), [])
-                axes.set_ylim(len(methods) - 0.5, -0.5)
-                axes.set_title(PREPROCESSING_NAMES[each])
-                axes.set_xlabel("minus regular features, points")
-            panels[0].set_yticklabels([METHOD_NAMES[method] for method in methods])
-            panels[0].set_ylabel(wrapped(titles[name]))
-        legend(figure, grid.ravel())
+        height = 1 + 0.2 * rows["method"].nunique()
+        figure, panels = _grid(rows, titles, "", height, sharex=True, sharey="row")
+        for axes, name, own in panels:
+            found = own.set_index("method")
+            names = {
+                method: METHOD_NAMES[method] for method in METHOD_NAMES if method in found.index
+            }
+            for place, (method, label) in enumerate(names.items()):
+                color = BLUE if "rcca" in method else GREY
+                _interval(axes, found.loc[method], place, marker="o", label=label, color=color)
+                if method == "rcca" and name in papers:
+                    _interval(axes, papers[name], place, marker="D", label="paper", **_HOLLOW)
+                    axes.text(papers[name]["difference"], place - 0.25, "paper", ha="center")
+            axes.axvline(0, color=GREY, linewidth=1)
+            axes.set_yticks(range(len(names)), list(names.values()))
+            axes.set_ylim(len(names) - 0.5, -0.5)
+        figure.supxlabel("test accuracy minus that of the regular features, points", fontsize=9)
     return figure
 
 
-def _with_controls(rows: pd.DataFrame) -> list[str]:
-    """List the experiments that compare more than RCCA with the regular features, if any do."""
-    names = _unique(rows, "experiment")
-    larger = [name for name in names if set(_of(rows, experiment=name)["method"]) > {"rcca"}]
-    return larger or names
+def _interval(axes: Any, row: Any, height: float, **look: Any) -> None:
+    ends = [[row["difference"] - row["low"]], [row["high"] - row["difference"]]]
+    axes.errorbar(row["difference"], height, xerr=ends, linestyle="none", capsize=2, **look)
 
 
-def _intervals(axes: Any, rows: pd.DataFrame, paper: Paper | None) -> None:
-    """Draw the difference of each method with its interval, and the paper's beside RCCA's."""
-    look = {"linestyle": "none", "color": _RCCA, "capsize": 2}
-    widths = [(rows["difference"] - rows["low"]), (rows["high"] - rows["difference"])]
-    heights = np.arange(len(rows))
-    axes.errorbar(rows["difference"], heights, xerr=widths, marker="o", label="ours", **look)
-    axes.axvline(0, color=_GREY, linewidth=1)
-    if paper:
-        half = paper["high"] - paper["difference"]
-        where = list(rows.index).index("rcca")
-        hollow = {**look, "markerfacecolor": "white"}
-        axes.errorbar(paper["difference"], where, xerr=half, marker="D", label="paper", **hollow)
-
-
-def reg_figure(settings: pd.DataFrame, summary: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Accuracy of RCCA and its controls against reg, at the largest m.
+def reg_figure(settings: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    """RCCA minus the regular features against reg, at the largest m, with 95 % intervals.
 
     Parameters
     ----------
     settings : DataFrame
         Rows of the stage for all settings, chosen or not.
-    summary : DataFrame
-        Of `workflow.stages.lupi.tables.lupi_summary`.
     titles : mapping of experiment to title
     """
-    names = _with_controls(settings[settings["method"] != "surf"])
-    columns = [each for each in PREPROCESSING_NAMES if each in set(settings["preprocessing"])]
+    keys = ["experiment", "preprocessing", "partition"]
+    largest = settings.groupby("experiment")["m"].transform("max")
+    rows = settings[settings["method"].isin(_AGAINST_REG) & (settings["m"] == largest)]
+    surf = settings[settings["method"] == "surf"].set_index(keys)["test_accuracy"]
+    rows = rows.join(surf.rename("surf"), on=keys)
+    rows = rows.assign(difference=rows["test_accuracy"] - rows["surf"])
     with matplotlib.rc_context(STYLE):
-        figure, grid = _grid([2.6] * len(names), max(len(columns), 1), 2.6, sharey="row")
-        for panels, name in zip(grid, names, strict=False):
-            own = _of(settings, experiment=name)
-            for axes, each in zip(panels, columns, strict=True):
-                rows = _of(own, preprocessing=each, m=own["m"].max())
-                if not len(rows):
-                    axes.set_axis_off()
-                    continue
-                _reg_panel(axes, rows)
-                for value in _of(summary, experiment=name, preprocessing=each, method="surf")[
-                    "test_mean"
-                ]:
-                    axes.axhline(value, color=_GREY, linestyle="--", label=METHOD_NAMES["surf"])
-                axes.set_title(f"{PREPROCESSING_NAMES[each]}, $m$ = {own['m'].max():.0f}")
-                axes.set_xlabel("reg")
-            panels[0].set_ylabel(f"{wrapped(titles[name])}\ntest accuracy, %")
-        legend(figure, grid.ravel())
+        figure, panels = _grid(rows, titles, "\nminus regular features, points", 2.5, sharey="row")
+        for axes, _, own in panels:
+            regs = sorted(own["reg"].unique())
+            for shift, (method, found) in enumerate(own.groupby("method")):
+                groups = found.groupby("reg")["difference"]
+                means, halves = groups.mean(), half_width(groups.std(), groups.count())
+                # Evenly spaced: the smallest reg is orders of magnitude below the others.
+                places = [regs.index(reg) + 0.1 * shift for reg in means.index]
+                look = {"color": BLUE, "capsize": 2, **_AGAINST_REG[str(method)]}
+                axes.errorbar(places, means, halves, label=METHOD_NAMES[str(method)], **look)
+            axes.axhline(0, color=GREY, linewidth=1)
+            axes.set_xticks(range(len(regs)), [f"{reg:g}" for reg in regs])
+            axes.set_xlabel(f"reg, $m$ = {own['m'].max():.0f}")
+        legend(figure, figure.axes)
     return figure
 
 
-def _reg_panel(axes: Any, rows: pd.DataFrame) -> None:
-    regs = sorted(rows["reg"].dropna().unique())
-    for method, look in _AGAINST_REG.items():
-        means = _of(rows, method=method).groupby("reg")["test_accuracy"].mean().reindex(regs)
-        if means.notna().any():
-            # Evenly spaced: the smallest reg is orders of magnitude below the others.
-            axes.plot(range(len(regs)), means, label=METHOD_NAMES[method], linewidth=1.2, **look)
-    axes.set_xticks(range(len(regs)), [f"{reg:g}" for reg in regs])
+def _grid(
+    rows: pd.DataFrame, titles: Mapping[str, str], quantity: str, height: float, **shared: Any
+) -> tuple[Figure, list[tuple[Any, str, pd.DataFrame]]]:
+    """Make panels, a row per experiment and a column per preprocessing, each with its rows.
+
+    Experiments that compare RCCA alone with the regular features are left out beside others.
+    """
+    names = list(dict.fromkeys(rows.loc[rows["method"] != "rcca", "experiment"]))
+    names = names or list(dict.fromkeys(rows["experiment"]))
+    kinds = [kind for kind in PREPROCESSING_NAMES if kind in set(rows["preprocessing"])]
+    shape = max(len(names), 1), max(len(kinds), 1)
+    size = (2.6 * shape[1] + 0.8, height * shape[0] + 0.4)
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(*shape, squeeze=False, **shared)
+    panels = []
+    for line, name in zip(grid, names, strict=False):
+        line[0].set_ylabel(fill(titles[name], 32) + quantity)
+        for axes, kind in zip(line, kinds, strict=True):
+            own = rows[(rows["experiment"] == name) & (rows["preprocessing"] == kind)]
+            axes.set_title(PREPROCESSING_NAMES[kind])
+            axes.set_visible(len(own) > 0)
+            if len(own):
+                panels.append((axes, name, own))
+    return figure, panels

@@ -12,10 +12,12 @@ from workflow.stages.lupi.sentences import on_differences, on_methods, on_reg, o
 from workflow.stages.lupi.tables import (
     ACCURACY_COLUMNS,
     SETTINGS_COLUMNS,
-    Report,
+    blocks,
     lupi_pairs,
     lupi_summary,
     published_pair,
+    table,
+    verdict,
 )
 
 if __name__ == "__main__":
@@ -27,19 +29,18 @@ if __name__ == "__main__":
         # The protocol can be read in several ways: the paper's numbers stand beside all of them.
         data = accuracy.loc[accuracy["experiment"].isin(asked.published), "dataset"]
         readings = accuracy.loc[accuracy["dataset"].isin(data), "experiment"].unique()
-        paper = dict.fromkeys(readings, published_pair(published))
+        papers = dict.fromkeys(readings, published_pair(published))
         summary, pairs = lupi_summary(accuracy), lupi_pairs(accuracy)
         write_csv(out["lupi.csv"], summary)
         write_csv(out["lupi_pairs.csv"], pairs)
-        report = Report(summary, pairs, not_run, titles, paper)
-        write_text(out["lupi.md"], report.table())
-        write_text(out["lupi_verdict.md"], report.verdict())
-        save(differences_figure(accuracy, published, paper, titles), out, "lupi")
-        save(methods_figure(pairs, paper, titles), out, "lupi_methods")
-        save(reg_figure(settings, summary, titles), out, "lupi_reg")
+        for name, lines in (("lupi.md", table), ("lupi_verdict.md", verdict)):
+            write_text(out[name], blocks(lines, (summary, pairs), papers, titles, not_run))
+        save(differences_figure(accuracy, published, papers, titles), out, "lupi")
+        save(methods_figure(pairs, papers, titles), out, "lupi_methods")
+        save(reg_figure(settings, titles), out, "lupi_reg")
         sentences = {
-            "lupi_verdict": on_verdict(summary, pairs, paper, titles),
-            "lupi": on_differences(pairs, paper, titles),
+            "lupi_verdict": on_verdict(summary, pairs, papers, titles),
+            "lupi": on_differences(pairs, papers, titles),
             "lupi_methods": on_methods(pairs, titles),
             "lupi_reg": on_reg(settings, titles),
         }

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from math import ceil
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -10,28 +10,10 @@ from workflow.data.catalogue import Facts
 from workflow.lib import models
 from workflow.lib.models import Count, Distinct, Experiments, Increasing, Positive, Repeats
 from workflow.lib.resources import PROCESSES_MB
+from workflow.stages.lupi.names import METHOD_NAMES, PREPROCESSING_NAMES
 
-Method = Literal[
-    "majority",
-    "surf",
-    "surf-scaled",
-    "random",
-    "rcca",
-    "rcca-least-reg",
-    "rcca-crossfit",
-    "surf+rcca",
-    "rcca-five",
-    "rcca-y",
-    "rcca-attributes",
-    "rcca-permuted-animals",
-    "rcca-permuted-images",
-    "rcca-animal",
-    "lda",
-    "svm+",
-    "attributes",
-    "attributes-permuted",
-]
-Preprocessing = Literal["raw", "zscore", "hellinger"]
+Method: Any = Literal[*METHOD_NAMES]
+Preprocessing: Any = Literal[*PREPROCESSING_NAMES]
 # Of one method in one partition of 1000 training rows under one preprocessing, on one core: all
 # methods together took 35 s.
 MINUTES_PER_METHOD = 0.033
@@ -55,12 +37,12 @@ class Experiment(models.Experiment):
     test: Count = Field(description="test rows of a partition")
     balanced: bool = Field(False, description="whether either side has half of the rows")
     preprocessing: Distinct[Preprocessing] = Field(
-        ["raw", "zscore", "hellinger"],
+        list(PREPROCESSING_NAMES),
         description="what is done to the counts, for all methods alike: nothing (`raw`), `zscore` "
         "of each column on training rows, or the square root of each row's shares (`hellinger`)",
     )
     methods: Distinct[Method] = Field(
-        list(Method.__args__),  # type: ignore[attr-defined]
+        list(METHOD_NAMES),
         description="methods to compare, `surf` and `rcca` among them",
     )
     features: Increasing[Count] = Field(

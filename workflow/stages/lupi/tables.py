@@ -9,61 +9,28 @@ import pandas as pd
 from scipy import stats
 
 from workflow.lib.tables import by_experiment, markdown_table, number, plus_minus
+from workflow.stages.lupi.names import METHOD_NAMES, PREPROCESSING_NAMES
 
-METHOD_NAMES = {
-    "majority": "majority class",
-    "surf": "regular features",
-    "surf-scaled": "regular features, unit scale",
-    "random": "random features",
-    "rcca": "RCCA",
-    "rcca-least-reg": "RCCA, smallest reg",
-    "rcca-crossfit": "RCCA, cross-fitted",
-    "surf+rcca": "regular features + RCCA",
-    "rcca-five": "RCCA, five directions",
-    "rcca-y": "RCCA, label only",
-    "rcca-attributes": "RCCA, attributes only",
-    "rcca-permuted-animals": "RCCA, class-permuted attributes",
-    "rcca-permuted-images": "RCCA, row-permuted attributes",
-    "rcca-animal": "RCCA, class as label",
-    "lda": "discriminants of the classes",
-    "svm+": "SVM+",
-    "attributes": "attributes (oracle)",
-    "attributes-permuted": "permuted attributes (oracle)",
-}
 # Methods that the paper reports on; the others are ours.
 PAPERS = ("surf", "rcca", "rcca-five", "svm+", "attributes")
-PREPROCESSING_NAMES = {"raw": "raw counts", "zscore": "z-scores", "hellinger": "√L1"}
 # What the tables need of the stage's rows.
 ACCURACY_COLUMNS = [
-    "experiment",
-    "dataset",
-    "partition",
-    "preprocessing",
-    "method",
-    "cv_accuracy",
-    "train_accuracy",
-    "test_accuracy",
-    "solved",
-    "cost_on_edge",
-    "n_train",
-    "n_test",
-]
+    "experiment", "dataset", "partition", "preprocessing", "method", "cv_accuracy",
+    "train_accuracy", "test_accuracy", "solved", "cost_on_edge", "n_train", "n_test",
+]  # fmt: skip
 SETTINGS_COLUMNS = [*ACCURACY_COLUMNS, "m", "reg", "cost"]
+PAIR_COLUMNS = [
+    "experiment", "dataset", "method", "preprocessing", "reference", "reference_preprocessing",
+    "alike", "partitions", "mean", "reference_mean", "difference", "low", "high", "relative",
+    "relative_low", "relative_high", "p", "on_edge",
+]  # fmt: skip
 _BASELINES = ("surf", "surf-scaled")
-# What RCCA is compared with, and what the difference is called in a sentence, if it has one.
-_CONTROLS = {
-    "rcca-permuted-animals": "true minus class-permuted attributes",
-    "rcca-permuted-images": "true minus row-permuted attributes",
-    "rcca-y": "attributes and label minus the label alone",
-    "rcca-attributes": "attributes and label minus the attributes alone",
-    "lda": "attributes and label minus the class",
-    "rcca-five": "the defined directions minus five directions, filled up with random ones",
-    "surf-scaled": "",
-    "random": "",
-    "rcca-least-reg": "",
-    "rcca-crossfit": "",
-    "rcca-animal": "",
-}
+# What RCCA is compared with under the same preprocessing, besides the regular features.
+_CONTROLS = (
+    "surf-scaled", "random", "rcca-least-reg", "rcca-crossfit", "rcca-five", "rcca-y",
+    "rcca-attributes", "rcca-permuted-animals", "rcca-permuted-images", "rcca-animal", "lda",
+)  # fmt: skip
+Paper = Mapping[str, Any]
 
 
 class Side(NamedTuple):
@@ -117,6 +84,11 @@ def lupi_summary(accuracy: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def half_width(deviation: Any, count: Any) -> Any:
+    """Half of Student's 95 % interval of a mean; missing where there is one value."""
+    return stats.t.ppf(0.975, np.maximum(count - 1, 1)) * deviation / np.sqrt(count)
+
+
 def lupi_pairs(accuracy: pd.DataFrame) -> pd.DataFrame:
     """Compare methods partition by partition.
 
@@ -138,56 +110,31 @@ def lupi_pairs(accuracy: pd.DataFrame) -> pd.DataFrame:
         )
         on_edge = own["cost_on_edge"].isin([True, "True"])
         edges = on_edge.groupby([own["method"], own["preprocessing"]]).sum()
-        present = [Side(*column) for column in table.columns]
+        labels = {"experiment": name, "dataset": own["dataset"].iloc[0]}
+        sides = [Side(*column) for column in table.columns]
         rows += [
-            {"experiment": name, "dataset": own["dataset"].iloc[0]}
-            | _pair(table, side, reference, int(edges[side]))
-            for side, reference in _wanted(present)
+            {**labels, **_pair(table, side, reference), "on_edge": int(edges[side])}
+            for side, reference in product(sides, sides)
+            if _is_wanted(side, reference)
         ]
     return pd.DataFrame(rows, columns=PAIR_COLUMNS)
 
 
-PAIR_COLUMNS = [
-    "experiment",
-    "dataset",
-    "method",
-    "preprocessing",
-    "reference",
-    "reference_preprocessing",
-    "alike",
-    "partitions",
-    "mean",
-    "reference_mean",
-    "difference",
-    "low",
-    "high",
-    "relative",
-    "relative_low",
-    "relative_high",
-    "p",
-    "on_edge",
-]
+def _is_wanted(side: Side, reference: Side) -> bool:
+    if side.preprocessing != reference.preprocessing:
+        return side.method == "rcca" and reference.method in _BASELINES
+    if reference.method == "surf":
+        return side.method != "surf"
+    return side.method == "rcca" and reference.method in _CONTROLS
 
 
-def _wanted(present: Sequence[Side]) -> list[tuple[Side, Side]]:
-    found = []
-    for side, reference in product(present, present):
-        alike = side.preprocessing == reference.preprocessing
-        against_surf = alike and reference.method == "surf" and side.method != "surf"
-        against_control = alike and side.method == "rcca" and reference.method in _CONTROLS
-        across = not alike and side.method == "rcca" and reference.method in _BASELINES
-        if against_surf or against_control or across:
-            found.append((side, reference))
-    return found
-
-
-def _pair(table: pd.DataFrame, side: Side, reference: Side, on_edge: int) -> dict[str, Any]:
+def _pair(table: pd.DataFrame, side: Side, reference: Side) -> dict[str, Any]:
     pairs = table[[side, reference]].dropna()
-    differences = pairs[side] - pairs[reference]
-    mean, base = differences.mean(), pairs[reference].mean()
-    half = half_width(differences.std(), len(pairs))
+    differences, base = pairs[side] - pairs[reference], pairs[reference].mean()
+    mean, half = differences.mean(), half_width(differences.std(), len(pairs))
     values = {"difference": mean, "low": mean - half, "high": mean + half}
-    scaled = {"difference": "relative", "low": "relative_low", "high": "relative_high"}
+    relative = [100 * value / base for value in values.values()]
+    moved = differences[differences != 0]
     return {
         "method": side.method,
         "preprocessing": side.preprocessing,
@@ -198,117 +145,82 @@ def _pair(table: pd.DataFrame, side: Side, reference: Side, on_edge: int) -> dic
         "mean": pairs[side].mean(),
         "reference_mean": base,
         **values,
-        **{scaled[name]: 100 * value / base for name, value in values.items()},
-        "p": _wilcoxon(differences.to_numpy()),
-        "on_edge": on_edge,
+        **dict(zip(["relative", "relative_low", "relative_high"], relative, strict=True)),
+        "p": float(stats.wilcoxon(moved).pvalue) if len(moved) else 1.0,
     }
 
 
-def half_width(deviation: Any, count: Any) -> Any:
-    """Half of Student's 95 % interval of a mean; missing where there is one value."""
-    return stats.t.ppf(0.975, np.maximum(count - 1, 1)) * deviation / np.sqrt(count)
+def published_pair(published: pd.DataFrame) -> dict[str, Any]:
+    """Return the paper's pairs as a row of `lupi_pairs`, with both standard deviations."""
+    rcca, surf = Side("rcca", "published"), Side("surf", "published")
+    table = pd.DataFrame({rcca: published["rcca_accuracy"], surf: published["surf_accuracy"]})
+    return {**_pair(table, rcca, surf), "sd": table[rcca].std(), "reference_sd": table[surf].std()}
 
 
-def _wilcoxon(differences: Any) -> float:
-    moved = differences[differences != 0]
-    return float(stats.wilcoxon(moved).pvalue) if len(moved) else 1.0
+def blocks(
+    lines: Callable[..., list[str]],
+    frames: Sequence[pd.DataFrame],
+    papers: Mapping[str, Paper],
+    titles: Mapping[str, str],
+    not_run: Mapping[str, str],
+) -> str:
+    """Return a block of Markdown per experiment, by `table` or `verdict`.
 
-
-def published_pair(published: pd.DataFrame) -> dict[str, float]:
-    """Return the paper's means and standard deviations, and its paired difference, in per cent."""
-    surf, rcca = published["surf_accuracy"], published["rcca_accuracy"]
-    difference = rcca - surf
-    half = half_width(difference.std(), len(difference))
-    return {
-        "surf": surf.mean(),
-        "rcca": rcca.mean(),
-        "rcca-five": rcca.mean(),
-        "sd surf": surf.std(),
-        "sd rcca": rcca.std(),
-        "partitions": len(published),
-        "difference": difference.mean(),
-        "low": difference.mean() - half,
-        "high": difference.mean() + half,
-        "relative": 100 * difference.mean() / surf.mean(),
-    }
-
-
-Paper = Mapping[str, float]
-
-
-class Report(NamedTuple):
-    """What the table and the verdict are made from.
-
-    Attributes
+    Parameters
     ----------
-    summary, pairs : DataFrame
+    lines : callable
+    frames : pair of DataFrame
         Of `lupi_summary` and `lupi_pairs`.
-    not_run : mapping of experiment to reason
-    titles : mapping of experiment to title
-    paper : mapping of experiment to `published_pair`
+    papers : mapping of experiment to `published_pair`
         Of those on the paper's data.
+    titles : mapping of experiment to title
+    not_run : mapping of experiment to reason
     """
 
-    summary: pd.DataFrame
-    pairs: pd.DataFrame
-    not_run: Mapping[str, str]
-    titles: Mapping[str, str]
-    paper: Mapping[str, Paper]
+    def block(name: str, title: str) -> str:
+        own = [rows[rows["experiment"] == name] for rows in frames]
+        return "\n".join([*lines(title, *own, papers.get(name)), ""])
 
-    def table(self) -> str:
-        """Return the tables as Markdown, a block per experiment."""
-        return self._blocks(_table_lines)
-
-    def verdict(self) -> str:
-        """Return the sentences as Markdown, a block per experiment."""
-        return self._blocks(
-            lambda title, *given: [f"**{title}**", "", *(f"- {line}" for line in verdict(*given))]
-        )
-
-    def _blocks(self, lines: Callable[..., list[str]]) -> str:
-        def block(name: str, title: str) -> str:
-            own = [rows[rows["experiment"] == name] for rows in (self.summary, self.pairs)]
-            return "\n".join([*lines(title, *own, self.paper.get(name)), ""])
-
-        return by_experiment(self.titles, self.not_run, block)
+    return by_experiment(titles, not_run, block)
 
 
-def _table_lines(
-    title: str, summary: pd.DataFrame, pairs: pd.DataFrame, paper: Paper | None
-) -> list[str]:
+def table(title: str, summary: pd.DataFrame, pairs: pd.DataFrame, paper: Paper | None) -> list[str]:
+    """Lay out an experiment's accuracies, and their differences from the regular features."""
     first = summary.iloc[0]
     columns = list(dict.fromkeys(summary["preprocessing"]))
-    header = ["method", "whose", *(PREPROCESSING_NAMES[each] for each in columns)]
-    means = summary.set_index(["method", "preprocessing"])
-    methods = [name for name in METHOD_NAMES if name in set(summary["method"])]
-    names = {name: [METHOD_NAMES[name], "paper" if name in PAPERS else "ours"] for name in methods}
-    cells = [
-        [
-            *names[method],
-            *(_accuracy(means.loc[(method, each)]) for each in columns),
-            *([number(paper.get(method, np.nan), ".2f")] if paper else []),
-        ]
-        for method in methods
-    ]
+    accuracies = _cells(summary, _accuracy)
+    if paper is not None:
+        surf = plus_minus(paper["reference_mean"], paper["reference_sd"])
+        rcca = plus_minus(paper["mean"], paper["sd"])
+        published = {"surf": surf, "rcca": rcca, "rcca-five": rcca}
+        accuracies |= {(each, "published"): published.get(each, "–") for each in METHOD_NAMES}
     against = pairs[pairs["alike"] & (pairs["reference"] == "surf")]
-    against = against.set_index(["method", "preprocessing"])
-    differences = [
-        [*names[method], *(_difference(against.loc[(method, each)]) for each in columns)]
-        for method in methods
-        if method != "surf"
-    ]
     return [
         f"**{title}**: test accuracy in per cent, mean ± standard deviation over "
         f"{first['partitions']} partitions of {first['n_train']} training and {first['n_test']} "
         "test rows",
         "",
-        *markdown_table([*header, *(["published"] if paper else [])], cells),
+        *_by_method(accuracies, [*columns, "published"] if paper is not None else columns),
         "",
         "Paired difference from the regular features with the same preprocessing, in points, with "
         "its 95 % interval and the p-value of Wilcoxon's test:",
         "",
-        *markdown_table(header, differences),
+        *_by_method(_cells(against, _difference), columns),
     ]
+
+
+def _cells(rows: pd.DataFrame, cell: Callable[[Any], str]) -> dict[tuple[str, str], str]:
+    return {(row["method"], row["preprocessing"]): cell(row) for row in rows.to_dict("records")}
+
+
+def _by_method(cells: Mapping[tuple[str, str], str], columns: Sequence[str]) -> list[str]:
+    header = ["method", "whose", *(PREPROCESSING_NAMES.get(each, each) for each in columns)]
+    rows = [
+        [name, "paper" if method in PAPERS else "ours", *(cells[method, each] for each in columns)]
+        for method, name in METHOD_NAMES.items()
+        if (method, columns[0]) in cells
+    ]
+    return markdown_table(header, rows)
 
 
 def _accuracy(row: Any) -> str:
@@ -317,7 +229,12 @@ def _accuracy(row: Any) -> str:
 
 
 def _difference(row: Any) -> str:
-    return f"{row['difference']:+.2f} [{row['low']:.2f}, {row['high']:.2f}], {p_value(row['p'])}"
+    return f"{_interval(row, '+.2f', 'difference', 'low', 'high')}, {p_value(row['p'])}"
+
+
+def _interval(row: Any, form: str, value: str, *ends: str) -> str:
+    low, high = (number(row[end], form.lstrip("+")) for end in ends)
+    return f"{number(row[value], form)} [{low}, {high}]"
 
 
 def p_value(p: float) -> str:
@@ -325,149 +242,72 @@ def p_value(p: float) -> str:
     return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
 
 
-def verdict(summary: pd.DataFrame, pairs: pd.DataFrame, paper: Paper | None) -> list[str]:
-    """Say what an experiment shows: the conclusion, then a sentence for each finding."""
-    gains = pairs[(pairs["method"] == "rcca") & (pairs["reference"] == "surf")]
-    best, baseline = _best(summary, ["rcca"]), _best(summary, _BASELINES)
-    prepared = _row(pairs, best, baseline)
-    controls = {
-        name: row
-        for name, words in _CONTROLS.items()
-        if words and (row := _row(pairs, best, best._replace(method=name))) is not None
-    }
-    alike = gains[gains["alike"]]
-    lines = [_conclusion(alike, prepared, controls.get("rcca-permuted-animals"), paper)]
-    lines += [
-        f"RCCA minus regular features, both with {PREPROCESSING_NAMES[row['preprocessing']]}: "
-        f"{_interval(row)}, {row['relative']:+.1f} % relative, {p_value(row['p'])} "
-        f"({row['reference_mean']:.2f} to {row['mean']:.2f} %)."
-        for row in alike.to_dict("records")
+def verdict(
+    title: str, summary: pd.DataFrame, pairs: pd.DataFrame, paper: Paper | None
+) -> list[str]:
+    """Lay out what an experiment shows: the conclusion, and the pairs it rests on."""
+    gains, best, controls = _gains(pairs), *_pairs_of_best(summary, pairs)
+    largest = gains.nlargest(1, "relative") if paper is not None else gains[:0]
+    shown = pd.concat([gains[gains["alike"]], best, largest, controls]).drop_duplicates()
+    records: list[Any] = [] if paper is None else [paper]
+    rows = [
+        [
+            _named(row["method"], row["preprocessing"]),
+            _named(row["reference"], row["reference_preprocessing"]),
+            _interval(row, "+.2f", "difference", "low", "high"),
+            _interval(row, "+.1f", "relative", "relative_low", "relative_high"),
+            p_value(row["p"]),
+        ]
+        for row in [*records, *shown.to_dict("records")]
     ]
-    if paper is not None:
-        lines += _beside_paper(summary, gains, paper)
-    lines.append(
-        f"Each with the preprocessing that cross-validation on training rows prefers, "
-        f"{_sides(prepared)}: {_interval(prepared)}, {p_value(prepared['p'])}."
-    )
-    lines += [
-        f"RCCA with {PREPROCESSING_NAMES[best.preprocessing]}, {_CONTROLS[name]}: "
-        f"{_interval(row)}; {_shown(row)}."
-        for name, row in controls.items()
-    ]
-    return [*lines, *_svm_plus(pairs), *_oracle(summary)]
+    header = ["features", "minus", "points [95 %]", "relative, % [95 %]", "Wilcoxon's test"]
+    text = conclusion(summary, pairs, paper)
+    return [f"**{title}**", "", f"In short: {text}.", "", *markdown_table(header, rows)]
 
 
-def _best(summary: pd.DataFrame, methods: Sequence[str]) -> Side:
-    """Return the side that training rows alone would have chosen, by cross-validation."""
-    row = summary[summary["method"].isin(methods)].sort_values("cv_mean").iloc[-1]
-    return Side(row["method"], row["preprocessing"])
-
-
-def _row(pairs: pd.DataFrame, side: Side, reference: Side) -> Any:
-    """Return the row of a pair; None if there is none."""
-    wanted = [*side, *reference]
-    columns = ["method", "preprocessing", "reference", "reference_preprocessing"]
-    found = pairs[(pairs[columns] == wanted).all(axis=1)]
-    return found.iloc[0] if len(found) else None
-
-
-def _interval(row: Any) -> str:
-    return f"{row['difference']:+.2f} points [{row['low']:+.2f}, {row['high']:+.2f}]"
-
-
-def _sides(row: Any) -> str:
-    return (
-        f"RCCA with {PREPROCESSING_NAMES[row['preprocessing']]} minus "
-        f"{METHOD_NAMES[row['reference']]} with "
-        f"{PREPROCESSING_NAMES[row['reference_preprocessing']]}"
-    )
-
-
-def _shown(row: Any) -> str:
-    if row["low"] > 0:
-        return "higher"
-    return "lower" if row["high"] < 0 else "no difference is shown"
-
-
-def _conclusion(alike: pd.DataFrame, prepared: Any, permuted: Any, paper: Paper | None) -> str:
+def conclusion(summary: pd.DataFrame, pairs: pd.DataFrame, paper: Paper | None) -> str:
+    """Say whether the published gain appears, over what it remains, and if attributes matter."""
     parts = []
     if paper is not None:
-        reached = (alike["relative_high"] >= paper["relative"]).any()
+        gains = _gains(pairs)
+        reached = (gains.loc[gains["alike"], "relative_high"] >= paper["relative"]).any()
         parts.append(
             f"the published gain of {paper['relative']:.1f} % is {'' if reached else 'not '}"
             "reached with the same preprocessing for both"
         )
-    gain = {"higher": "a gain remains over", "lower": "RCCA loses to"}
-    parts.append(f"{gain.get(_shown(prepared), 'no gain is shown over')} the best baseline")
-    if permuted is not None and permuted["low"] > 0:
-        parts.append("the true attributes work better than permuted ones")
-    elif permuted is not None and max(-permuted["low"], permuted["high"]) < 1:
-        parts.append("permuted attributes work as well as the real ones, within a point")
-    elif permuted is not None:
-        parts.append("no difference between true and permuted attributes is shown")
-    return f"In short: {'; '.join(parts)}."
-
-
-def _beside_paper(summary: pd.DataFrame, gains: pd.DataFrame, paper: Paper) -> list[str]:
-    largest = gains.sort_values("relative").iloc[-1]
-    lines = [
-        f"Paper: {_interval(paper)}, {paper['relative']:+.1f} % relative ({paper['surf']:.2f} to "
-        f"{paper['rcca']:.2f} %). Our largest relative gain, with any preprocessing for either, "
-        f"is {largest['relative']:+.1f} % [{largest['relative_low']:.1f}, "
-        f"{largest['relative_high']:.1f}]: {_sides(largest)}."
-    ]
-    for method in ("surf", "rcca"):
-        rows = summary[summary["method"] == method]
-        met = rows[(rows["test_low"] <= paper[method]) & (paper[method] <= rows["test_high"])]
-        where = ", ".join(PREPROCESSING_NAMES[each] for each in met["preprocessing"])
-        lines.append(
-            f"The published level of {METHOD_NAMES[method]}, {paper[method]:.2f} %, lies within "
-            f"our interval with {where or 'no preprocessing'}; our means run from "
-            f"{rows['test_mean'].min():.2f} to {rows['test_mean'].max():.2f} %."
-        )
-        if paper["partitions"] > 1 and rows["partitions"].min() > 1:
-            lines.append(_spread(rows, method, paper))
-    return lines
-
-
-def _spread(rows: pd.DataFrame, method: str, paper: Paper) -> str:
-    """Compare the standard deviation over partitions with the published one, by an F test."""
-    published = paper[f"sd {method}"]
-    found = []
-    for row in rows.to_dict("records"):
-        freedom = row["partitions"] - 1, paper["partitions"] - 1
-        below = stats.f.cdf((row["test_sd"] / published) ** 2, *freedom)
-        found.append(
-            f"{row['test_sd']:.2f} [{row['sd_low']:.2f}, {row['sd_high']:.2f}] with "
-            f"{PREPROCESSING_NAMES[row['preprocessing']]} ({p_value(2 * min(below, 1 - below))})"
-        )
-    return (
-        f"Standard deviation of {METHOD_NAMES[method]} over partitions: {'; '.join(found)}; "
-        f"published {published:.2f}; binomial noise of {rows['n_test'].iloc[0]} test rows alone "
-        f"{rows['binomial_sd'].mean():.2f} (F test of equal variances)."
-    )
-
-
-def _svm_plus(pairs: pd.DataFrame) -> list[str]:
-    found = []
-    for row in pairs[pairs["method"] == "svm+"].to_dict("records"):
-        if row["on_edge"]:
-            says = f"undecided, C at an end of its grid in {row['on_edge']} of {row['partitions']}"
+    best, controls = _pairs_of_best(summary, pairs)
+    low, high = best[["low", "high"]].iloc[0]
+    gain = "a gain remains over" if low > 0 else "no gain is shown over"
+    parts.append(f"{'RCCA loses to' if high < 0 else gain} the best baseline")
+    permuted = controls[controls["reference"] == "rcca-permuted-animals"]
+    for low, high in permuted[["low", "high"]].to_numpy():
+        if low > 0:
+            parts.append("the true attributes work better than permuted ones")
+        elif max(-low, high) < 1:
+            parts.append("permuted attributes work as well as the real ones, within a point")
         else:
-            says = _shown(row)
-        found.append(f"{PREPROCESSING_NAMES[row['preprocessing']]} {_interval(row)}, {says}")
-    return [f"SVM+ minus the SVM: {'; '.join(found)}."] if found else []
+            parts.append("no difference between true and permuted attributes is shown")
+    return "; ".join(parts)
 
 
-def _oracle(summary: pd.DataFrame) -> list[str]:
-    values = summary.groupby("method")["test_mean"].min()
-    if not {"attributes", "attributes-permuted"} <= set(values.index):
-        return []
-    own, permuted = values["attributes"], values["attributes-permuted"]
-    line = (
-        f"If the attributes of test rows were known, they would give {own:.2f} %; permuted over "
-        f"the classes, {permuted:.2f} %"
+def _gains(pairs: pd.DataFrame) -> pd.DataFrame:
+    return pairs[(pairs["method"] == "rcca") & (pairs["reference"] == "surf")]
+
+
+def _pairs_of_best(summary: pd.DataFrame, pairs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the pairs of RCCA, preprocessed best, with the best baseline and with its controls.
+
+    The best are those that training rows alone would have chosen, by cross-validation.
+    """
+    ordered = summary.sort_values("cv_mean")
+    (rcca, preprocessing), baseline = (
+        ordered.loc[ordered["method"].isin(methods), ["method", "preprocessing"]].iloc[-1]
+        for methods in (["rcca"], _BASELINES)
     )
-    if own == permuted == 100:
-        return [f"{line}: they identify the class, whatever they mean."]
-    return [f"{line}."]
+    own = pairs[(pairs["method"] == rcca) & (pairs["preprocessing"] == preprocessing)]
+    is_best = (own[["reference", "reference_preprocessing"]] == [*baseline]).all(axis="columns")
+    return own[is_best], own[own["alike"] & own["reference"].isin(_CONTROLS)]
+
+
+def _named(method: str, preprocessing: str) -> str:
+    return f"{METHOD_NAMES[method]} ({PREPROCESSING_NAMES.get(preprocessing, preprocessing)})"

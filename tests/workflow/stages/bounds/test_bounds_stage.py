@@ -67,9 +67,6 @@ def test_widths_follow_the_median_of_one_draw():
     assert s == pytest.approx(median_gamma(views["median"].rows, random_state=0), rel=0.1)
     assert [view.gamma for view in views.values()] == pytest.approx([s, s**2, 2 * s**2, 0.5])
     assert np.array_equal(views["median"].rows, views["squared"].rows)
-
-
-def test_unknown_width_is_named():
     with pytest.raises(ValueError, match=r"width='wide'.*median, squared, doubled"):
         SimulatedView("wide", (4, 2), 2, 0)
 

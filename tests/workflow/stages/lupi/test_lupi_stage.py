@@ -48,27 +48,19 @@ def outcome(data):
     return compare(Experiment(**SETTINGS), data, [0, 1])
 
 
-def test_partitions_are_disjoint_and_reproducible(data):
-    experiment = Experiment(**SETTINGS)
+@pytest.mark.parametrize(("grouping", "balanced"), [("redrawn", False), ("fixed", True)])
+def test_partitions_are_disjoint_and_reproducible(data, grouping, balanced):
+    experiment = Experiment(**SETTINGS | {"grouping": grouping, "balanced": balanced})
     first, again, other = (experiment.partition(data, number) for number in (0, 0, 1))
     assert not set(first.positive) & set(first.negative)
     assert not set(first.split.train) & set(first.split.test)
-    assert first.positive == again.positive
     assert np.array_equal(first.split.train, again.split.train)
     assert first.split.train.tolist() != other.split.train.tolist()
-
-
-def test_a_fixed_grouping_redraws_rows_only(data):
-    experiment = Experiment(**SETTINGS | {"grouping": "fixed"})
-    first, other = (experiment.partition(data, number) for number in (0, 1))
-    assert (first.positive, first.negative) == (other.positive, other.negative)
-    assert first.split.train.tolist() != other.split.train.tolist()
-
-
-def test_balanced_partition_halves_both_sides(data):
-    experiment = Experiment(**SETTINGS | {"balanced": True})
+    classes = [(each.positive, each.negative) for each in (first, again, other)]
+    assert classes[0] == classes[1]
+    assert (classes[0] == classes[2]) == (grouping == "fixed")
     for part in ("train", "test"):
-        assert read_rows(data, experiment.partition(data, 3), part).signs.sum() == 0
+        assert (read_rows(data, first, part).signs.sum() == 0) == balanced
 
 
 def test_nothing_of_the_test_rows_reaches_a_fit(data, training):
@@ -92,19 +84,15 @@ def test_nothing_of_the_test_rows_reaches_a_fit(data, training):
             assert np.array_equal(clean.animal[present], other.animal[present])
 
 
-@pytest.mark.parametrize("name", PREPROCESSING)
-def test_preprocessing_is_that_of_training_rows(name):
+def test_preprocessing_is_that_of_training_rows():
     rng = np.random.default_rng(0)
     counts = rng.poisson(5.0, size=(30, 4)).astype(float)
     counts[:, 3] = 2.0
-    prepared = preprocessor(name, counts[:20])(counts)
-    if name == "raw":
-        assert np.array_equal(prepared, counts)
-    elif name == "zscore":
-        assert prepared[:20].mean(axis=0) == pytest.approx(0, abs=1e-12)
-        assert prepared[:20].std(axis=0) == pytest.approx([1, 1, 1, 0])
-    else:
-        assert (prepared**2).sum(axis=1) == pytest.approx(1.0)
+    raw, zscore, hellinger = (preprocessor(name, counts[:20])(counts) for name in PREPROCESSING)
+    assert np.array_equal(raw, counts)
+    assert zscore[:20].mean(axis=0) == pytest.approx(0, abs=1e-12)
+    assert zscore[:20].std(axis=0) == pytest.approx([1, 1, 1, 0])
+    assert (hellinger**2).sum(axis=1) == pytest.approx(1.0)
 
 
 def test_canonical_variables_are_those_of_the_estimator(training):
@@ -196,19 +184,14 @@ def test_permuted_controls_keep_what_they_should(training):
     assert agreement < 0.35
 
 
-def test_every_method_is_judged_in_every_partition(outcome):
-    counts = outcome.accuracy.groupby(["partition", "method"]).size()
-    assert (counts == 1).all()
-    assert len(counts) == 2 * len(METHODS)
-    assert outcome.accuracy["test_accuracy"].between(0, 100).all()
-    rcca = outcome.settings[outcome.settings["method"] == "rcca"]
-    assert set(zip(rcca["m"], rcca["reg"], strict=True)) == {
-        (m, reg) for m in SETTINGS["features"] for reg in SETTINGS["regs"]
-    }
-
-
-def test_choices_are_the_best_on_folds_and_attributes_know_the_animal(outcome):
+def test_every_method_is_judged_with_the_best_choice_on_folds(outcome):
     chosen = outcome.accuracy.set_index(["partition", "method"])
+    assert chosen.index.is_unique
+    assert len(chosen) == 2 * len(METHODS)
+    assert chosen["test_accuracy"].between(0, 100).all()
+    rcca = outcome.settings[outcome.settings["method"] == "rcca"]
+    tried = set(zip(rcca["m"], rcca["reg"], strict=True))
+    assert tried == {(m, reg) for m in SETTINGS["features"] for reg in SETTINGS["regs"]}
     best = outcome.settings.groupby(["partition", "method"])["cv_accuracy"].max()
     fitted = chosen["cv_accuracy"].dropna()
     assert fitted.equals(best.loc[fitted.index])
@@ -216,6 +199,7 @@ def test_choices_are_the_best_on_folds_and_attributes_know_the_animal(outcome):
     assert chosen["cost_on_edge"].eq(True).equals(ends)
     least = chosen.xs("rcca-least-reg", level="method")
     assert (least["reg"] == min(SETTINGS["regs"])).all()
+    # The attributes identify the class, permuted or not.
     for method in ("attributes", "attributes-permuted"):
         assert (chosen.xs(method, level="method")["test_accuracy"] == 100).all()
 
