@@ -9,6 +9,7 @@ from xml.sax.saxutils import escape
 import matplotlib
 import numpy as np
 import pandas as pd
+from sklearn.isotonic import isotonic_regression
 
 from rnca._core.files import replacing
 from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES
@@ -47,6 +48,7 @@ STYLE: dict[Any, Any] = {
     "axes.titlesize": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "axes.axisbelow": True,
     "axes.grid": True,
     "grid.color": "#dddddd",
     "grid.linewidth": 0.6,
@@ -107,6 +109,35 @@ def legend(figure: Figure, panels: Sequence[Any], columns: int | None = None) ->
             if placed.get_window_extent(renderer).width <= figure.bbox.width or ncols == 1:
                 break
             placed.remove()
+
+
+def end_labels(axes: Any) -> None:
+    """Name each line at the right of its panel, at the height of its end, none over another."""
+    handles, names = axes.get_legend_handles_labels()
+    # Lines come before error bars, and of one name the first counts.
+    found = dict(zip(names[::-1], handles[::-1], strict=True))
+    labels, lines = list(found), [getattr(each, "lines", [each])[0] for each in found.values()]
+    if not lines:
+        return
+    axes.figure.draw_without_rendering()
+    left = axes.get_xlim()[0]
+    ends = np.array([axes.transData.transform((left, line.get_ydata()[-1]))[1] for line in lines])
+    order = np.argsort(ends, kind="stable")
+    # The least moves that leave each label a line above the one below it.
+    steps = 1.25 * STYLE["legend.fontsize"] * axes.figure.dpi / 72 * np.arange(len(lines))
+    places = isotonic_regression(ends[order] - steps) + steps
+    for place, index in zip(places, order, strict=True):
+        axes.annotate(
+            labels[index],
+            (1, axes.transAxes.inverted().transform((0, place))[1]),
+            (5, 0),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            verticalalignment="center",
+            color=lines[index].get_color(),
+            fontsize=STYLE["legend.fontsize"],
+            annotation_clip=False,
+        )
 
 
 def save(figure: Figure, outputs: Mapping[str, str], name: str) -> None:

@@ -27,6 +27,27 @@ def comparable(published: pd.DataFrame, row: Any, experiments: Collection[str]) 
     return published[(published["dataset"] == dataset) & (published["top"] == components)]
 
 
+def published_column(
+    summary: pd.DataFrame,
+    published: pd.DataFrame,
+    experiments: Collection[str],
+    column: str = "test_corr",
+) -> "pd.Series[float]":
+    """Return the published number of the method and m of each row; missing where there is none.
+
+    The method is in the column ``method``, or follows from ``feature_map``. Deep CCA of either
+    kind stands beside the paper's.
+    """
+    values = []
+    for row in summary.to_dict("records"):
+        rows = comparable(published, row, experiments)
+        method = row.get("method") or METHODS.get(str(row["feature_map"]), "")
+        rows = rows[rows["method"] == method.removesuffix("2013")]
+        rows = rows[rows["m"].isna() | rows["m"].isin([row.get("m")])]
+        values.append(rows[column].iloc[0] if len(rows) else None)
+    return pd.Series(values, index=summary.index, dtype=float)
+
+
 def beside_published(
     summary: pd.DataFrame, published: pd.DataFrame, experiments: Collection[str]
 ) -> pd.DataFrame:
@@ -35,21 +56,11 @@ def beside_published(
     Parameters
     ----------
     summary : DataFrame
-        Of `workflow.lib.tables.rcca_summary`.
+        With ``test_mean``, and what `published_column` needs.
     published : DataFrame
         ``resources/paper/table1_rcca.csv``.
     experiments : collection of str
         Those that follow the paper's protocol.
     """
-    values = [
-        _value(row, comparable(published, row, experiments)) for row in summary.to_dict("records")
-    ]
-    paper = pd.Series(values, index=summary.index, dtype=float)
+    paper = published_column(summary, published, experiments)
     return summary.assign(paper=paper, difference=summary["test_mean"] - paper)
-
-
-def _value(row: Any, rows: pd.DataFrame) -> float | None:
-    rows = rows[rows["method"] == METHODS.get(str(row["feature_map"]))]
-    if row["feature_map"] != "linear":
-        rows = rows[rows["m"] == row["m"]]
-    return float(rows["test_corr"].iloc[0]) if len(rows) else None

@@ -9,11 +9,10 @@ import pytest
 from workflow.lib import claims
 from workflow.lib.claims import ledger, read_claims
 from workflow.lib.claims_table import counts, verdict, write_claims
-from workflow.lib.published import beside_published
 from workflow.stages.maps.sizes import model_sizes
 from workflow.stages.maps.tables import with_measured
-from workflow.stages.rcca.baselines_tables import baselines_summary
-from workflow.stages.rcca.table1 import rcca_summary, with_baselines, with_minutes
+from workflow.stages.rcca.baselines_tables import baseline_fits, baselines_summary
+from workflow.stages.rcca.table1 import rcca_summary, with_baselines, with_minutes, with_paper
 
 ROOT = Path(__file__).parents[3]
 CLAIMS = read_claims(ROOT / "resources" / "paper" / "claims.yaml")
@@ -207,12 +206,13 @@ def test_rows_of_baselines_do_not_count_in_claims_on_rcca(tmp_path):
     paper, golden = ROOT / "resources" / "paper", ROOT / "tests/workflow/stages/rcca/golden"
     published, protocol = pd.read_csv(paper / "table1_rcca.csv"), ["mnist"]
     sums, timing = (pd.read_csv(golden / name) for name in ("mnist.sums.csv", "timing.csv"))
-    summary = beside_published(rcca_summary(sums), published, protocol)
-    alone = with_minutes(summary, timing, published, protocol)
+    summary = with_minutes(rcca_summary(sums), timing)
+    alone = with_paper(summary, published, protocol)
     sizes = model_sizes(pd.read_csv(paper / "dcca_layers.csv"), [1000])
     deep, kernel = (pd.read_csv(golden / f"mnist.{what}.csv") for what in ("dcca", "kcca"))
-    both = with_baselines(alone, deep, kernel, published, protocol)
-    measured = with_measured(sizes, baselines_summary(deep, kernel), published, protocol)
+    fits = baseline_fits(deep, kernel)
+    both = with_paper(with_baselines(summary, fits), published, protocol)
+    measured = with_measured(sizes, baselines_summary(fits), published, protocol)
     ledgers = []
     followed = {"experiment": "mnist", **CLAIMS[0]["rules"][0]["protocol"]["where"]}
     for name, table, kept in (("alone", alone, sizes), ("both", both, measured)):

@@ -95,7 +95,7 @@ def test_model_of_own_data_says_what_was_chosen_and_what_is_real():
     model = own.Model(loadings, np.zeros(3), np.ones(3))
     figure = own.model_figure(inference, {("one", "fourier"): model}, TITLES)
     names = [label.get_text() for label in figure.axes[1].get_yticklabels()]
-    assert names == ["y, column 0", "x, column 0", "x, column 1"]  # the largest on top
+    assert names == ["y, 0", "x, 0", "x, 1"]  # the largest on top
 
 
 def test_rpca_says_how_errors_fall():

@@ -1,7 +1,6 @@
 """Deep CCA and exact kernel CCA beside RCCA and the paper: summaries and the table."""
 
-from collections.abc import Collection, Iterator, Mapping
-from os import PathLike
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,115 +8,63 @@ import pandas as pd
 from scipy import stats
 
 from workflow.lib.exponents import fitted_exponent
-from workflow.lib.provenance import write_text
-from workflow.lib.published import comparable
-from workflow.lib.tables import BASELINE_NAMES, markdown_table, minutes, number, plus_minus
+from workflow.lib.tables import BASELINE_NAMES, minutes, plus_minus
+from workflow.stages.rcca.blocks import Block, Columns, block, by_experiment, value
 
 # What summaries and curves need of the stage's rows.
-_FIT_COLUMNS = ("experiment", "dataset", "method", "components", "cpu_minutes")
-DEEP_COLUMNS = (*_FIT_COLUMNS, "test_sum", "test_sum_signed", "n_train")
-KERNEL_COLUMNS = (*_FIT_COLUMNS, "test_sum", "test_sum_signed", "n", "left_out")
-EPOCH_COLUMNS = ("experiment", "method", "repeat", "cpu_minutes", "tune_sum")
+_FIT_COLUMNS = (
+    "experiment", "dataset", "method", "components", "parameters", "minutes", "cpu_minutes",
+    "tune_sum", "test_sum", "test_sum_signed",
+)  # fmt: skip
+DEEP_COLUMNS = (*_FIT_COLUMNS, "architecture", "repeat", "n_train")
+KERNEL_COLUMNS = (*_FIT_COLUMNS, "n", "reg_over_n", "left_out")
+EPOCH_COLUMNS = ("experiment", "method", "repeat", "epoch", "cpu_minutes", "tune_sum")
 SEARCH_COLUMNS = ("experiment", "method", "repeat", "n_tune", "tune_sum", "is_chosen")
-SUMMARY_COLUMNS = [
-    "experiment",
-    "dataset",
-    "method",
-    "architecture",
-    "components",
-    "n_train",
-    "repeats",
-    "parameters",
-    "minutes",
-    "cpu_minutes",
-    "tune_sum",
-    "test_sum",
-    "test_sd",
-    "test_sum_signed",
-]
-RACE_COLUMNS = [
-    "experiment",
-    "method",
-    "feature_map",
-    "m",
-    "rcca_sum",
-    "rcca_minutes_one_core",
-    "dcca_epoch",
-    "dcca_cpu_minutes",
-    "ratio",
-]
 _CONFIDENCE = 0.95
 _PAIR = ["experiment", "repeat"]
-_COUNTS = ["components", "n_train", "repeats", "parameters"]
 _GIGABYTES_A_PAIR = 8e-9
 # Smaller fits are ruled by what does not grow with n³.
 _LARGE_ROWS = 1000
 _LARGE_POINTS = 4
 
 
-def baselines_summary(deep: pd.DataFrame, kernel: pd.DataFrame) -> pd.DataFrame:
-    """One row per experiment and method: deep CCA over repeats, kernel CCA at its largest n.
+def baseline_fits(deep: pd.DataFrame, kernel: pd.DataFrame) -> pd.DataFrame:
+    """One row per fit: deep CCA in each repeat, kernel CCA at each ``n``, in the first one."""
+    exact = kernel[kernel["left_out"].isna()]
+    names = [
+        f"n = {row['n']:.0f}, reg = {row['reg_over_n']:g} n" for row in exact.to_dict("records")
+    ]
+    exact = exact.assign(architecture=names, n_train=exact["n"], repeat=0)
+    frames = [deep.assign(n=np.nan), exact]
+    return pd.concat([each for each in frames if len(each)] or frames[:1])
 
-    Parameters
-    ----------
-    deep, kernel : DataFrame
-        Gathered rows, with ``experiment`` and ``dataset``.
-    """
-    kinds = deep.groupby(["experiment", "method"], sort=False)
-    rows = [_deep_row(group) for _, group in kinds]
-    done = kernel[kernel["left_out"].isna()]
-    rows += [_kernel_row(group) for _, group in done.groupby("experiment", sort=False)]
+
+def _at_largest_n(fits: pd.DataFrame) -> pd.DataFrame:
+    largest = fits.groupby(["experiment", "method"])["n"].transform("max")
+    return fits[fits["n"].isna() | (fits["n"] == largest)]
+
+
+def baselines_summary(fits: pd.DataFrame) -> pd.DataFrame:
+    """One row per experiment and method of `baseline_fits`, kernel CCA at its largest n."""
+    groups = _at_largest_n(fits).groupby(["experiment", "dataset", "method"], sort=False)
+    summary = groups.agg(
+        architecture=("architecture", "first"),
+        components=("components", "first"),
+        n_train=("n_train", "first"),
+        repeats=("repeat", "size"),
+        parameters=("parameters", "first"),
+        minutes=("minutes", "mean"),
+        cpu_minutes=("cpu_minutes", "mean"),
+        tune_sum=("tune_sum", "mean"),
+        test_sum=("test_sum", "mean"),
+        test_sd=("test_sum", "std"),
+        test_sum_signed=("test_sum_signed", "mean"),
+    ).reset_index()
     # Rows that were left out have no counts, which makes floats of all of them.
-    return pd.DataFrame(rows, columns=SUMMARY_COLUMNS).astype(dict.fromkeys(_COUNTS, "int64"))
+    return summary.astype(dict.fromkeys(["components", "n_train", "repeats", "parameters"], int))
 
 
-def _deep_row(rows: pd.DataFrame) -> dict[str, Any]:
-    means = ("minutes", "cpu_minutes", "tune_sum", "test_sum", "test_sum_signed")
-    first = rows.iloc[0]
-    return {
-        **{name: first[name] for name in SUMMARY_COLUMNS if name in rows},
-        "repeats": len(rows),
-        **{name: rows[name].mean() for name in means},
-        "test_sd": rows["test_sum"].std(),
-    }
-
-
-def _kernel_row(rows: pd.DataFrame) -> dict[str, Any]:
-    largest = rows.sort_values("n").iloc[-1]
-    return {
-        **{name: largest[name] for name in SUMMARY_COLUMNS if name in rows},
-        "architecture": f"n = {largest['n']:.0f}, reg = {largest['reg_over_n']:g} n",
-        "n_train": largest["n"],
-        "repeats": 1,
-    }
-
-
-def with_paper(
-    summary: pd.DataFrame, published: pd.DataFrame, experiments: Collection[str]
-) -> pd.DataFrame:
-    """Add ``paper`` and ``paper_minutes``, what is published for deep CCA, beside either kind.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        With ``experiment``, ``dataset``, ``components`` and ``method``.
-    published : DataFrame
-        ``resources/paper/table1_rcca.csv``.
-    experiments : collection of str
-        Those that follow the paper's protocol.
-    """
-    paper, papers_minutes = [], []
-    for row in summary.to_dict("records"):
-        rows = comparable(published, row, experiments)
-        rows = rows[rows["method"] == row["method"].removesuffix("2013")]
-        paper.append(float(rows["test_corr"].iloc[0]) if len(rows) else np.nan)
-        papers_minutes.append(float(rows["minutes"].iloc[0]) if len(rows) else np.nan)
-    return summary.assign(paper=paper, paper_minutes=papers_minutes)
-
-
-def beside_rcca(
-    summary: pd.DataFrame, deep: pd.DataFrame, kernel: pd.DataFrame, sums: pd.DataFrame
-) -> pd.DataFrame:
+def beside_rcca(summary: pd.DataFrame, fits: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
     """Add the test sum of RCCA at its largest m less the baseline's, in pairs.
 
     A pair are two fits of the same repeat, which have the same training and test rows; kernel CCA
@@ -126,18 +73,14 @@ def beside_rcca(
     Parameters
     ----------
     summary : DataFrame
-        Of `baselines_summary`.
-    deep, kernel, sums : DataFrame
-        Gathered rows of the baselines and of RCCA.
-
-    Returns
-    -------
-    DataFrame
-        With ``fourier_less`` and ``fourier_less_half``, the mean over pairs and the half-width of
-        its confidence interval by Student's t, and the same for Nyström features.
+        Of `baselines_summary`. It gets ``fourier_less`` and ``fourier_less_half``, the mean over
+        pairs and the half-width of its confidence interval by Student's t; ``nystroem_…`` too.
+    fits : DataFrame
+        Of `baseline_fits`.
+    sums : DataFrame
+        Gathered rows of RCCA.
     """
-    largest = kernel[kernel["left_out"].isna()].sort_values("n").groupby("experiment").tail(1)
-    fits = pd.concat([deep, largest.assign(repeat=0)])[[*_PAIR, "method", "test_sum"]]
+    fits = _at_largest_n(fits)[[*_PAIR, "method", "test_sum"]]
     # Frames without rows, of datasets that were skipped, do not know their types.
     fits, sums = (each.astype({"repeat": "int64", "test_sum": "float64"}) for each in (fits, sums))
     last = sums["m"] == sums.groupby(["experiment", "feature_map"])["m"].transform("max")
@@ -172,87 +115,64 @@ def race(curve: pd.DataFrame, rcca: pd.DataFrame) -> pd.DataFrame:
         is as large, and the CPU minutes up to its end; ``ratio``, these over those of RCCA. Where
         deep CCA never did as well, the last three are missing.
     """
-    rows = []
-    fits = rcca.dropna(subset=["feature_map", "minutes_one_core"]).astype({"m": int})
+    keys = ["experiment", "method", "feature_map", "m"]
+    fits = rcca.dropna(subset=["feature_map", "minutes_one_core"])
+    fits = fits[["experiment", "feature_map", "m", "test_mean", "minutes_one_core"]]
+    fits.columns = ["experiment", "feature_map", "m", "rcca_sum", "rcca_minutes_one_core"]
     first = curve[curve["repeat"] == 0]
-    for (name, method), epochs in first.groupby(["experiment", "method"], sort=False):
-        for fit in fits[fits["experiment"] == name].to_dict("records"):
-            reached = first_reaching(epochs, fit["test_mean"])
-            taken = np.nan if reached is None else reached["cpu_minutes"]
-            rows.append(
-                {
-                    "experiment": name,
-                    "method": method,
-                    "feature_map": fit["feature_map"],
-                    "m": fit["m"],
-                    "rcca_sum": fit["test_mean"],
-                    "rcca_minutes_one_core": fit["minutes_one_core"],
-                    "dcca_epoch": np.nan if reached is None else reached["epoch"],
-                    "dcca_cpu_minutes": taken,
-                    "ratio": taken / fit["minutes_one_core"],
-                }
-            )
-    return pd.DataFrame(rows, columns=RACE_COLUMNS)
+    pairs = first[["experiment", "method"]].drop_duplicates().merge(fits, on="experiment")
+    epochs = pairs.merge(first, on=["experiment", "method"])
+    reached = epochs[epochs["tune_sum"] >= epochs["rcca_sum"]].drop_duplicates(keys)
+    reached = reached[[*keys, "epoch", "cpu_minutes"]]
+    reached.columns = [*keys, "dcca_epoch", "dcca_cpu_minutes"]
+    found = pairs.merge(reached, on=keys, how="left")
+    return found.assign(ratio=found["dcca_cpu_minutes"] / found["rcca_minutes_one_core"])
 
 
-def first_reaching(epochs: pd.DataFrame, value: float) -> Any | None:
-    """Return the first epoch whose sum on tuning rows is at least a value; None if none is."""
-    reached = epochs[epochs["tune_sum"] >= value]
-    return reached.iloc[0] if len(reached) else None
-
-
-def write_baselines(
-    path: str | PathLike[str],
+def baseline_blocks(
     summary: pd.DataFrame,
     curve: pd.DataFrame,
     search: pd.DataFrame,
     kernel: pd.DataFrame,
     not_run: Mapping[str, str],
     titles: Mapping[str, str],
-) -> None:
-    """Write the table, one block per experiment, with what the numbers mean below each.
+) -> list[Block]:
+    """Lay out one block per experiment, with what the numbers mean below each.
 
     Parameters
     ----------
-    path : path
     summary : DataFrame
-        Of `with_paper` and `beside_rcca`.
-    curve, search : DataFrame
-        Epochs and candidates of deep CCA.
-    kernel : DataFrame
-        Gathered rows of kernel CCA.
-    not_run : mapping of experiment to reason
-    titles : mapping of experiment to title
+        Of `beside_rcca`, with the paper's numbers.
+    curve, search, kernel : DataFrame
+        Gathered epochs and candidates of deep CCA, and fits of kernel CCA.
+    not_run, titles : mapping of experiment to str
     """
-    lines: list[str] = []
-    for name, title in titles.items():
-        if name in not_run:
-            lines += [f"**{title}**: not run, {not_run[name]}", ""]
-            continue
+    columns: Columns = {
+        "method": lambda row: f"{BASELINE_NAMES[row['method']]} ({row['architecture']})",
+        "training rows": value("n_train", "d"),
+        "parameters": value("parameters", "d"),
+        "CPU minutes": lambda row: minutes(row["cpu_minutes"]),
+        "tune": value("tune_sum"),
+        "test": lambda row: plus_minus(row["test_sum"], row["test_sd"]),
+        "Fourier RCCA less it": lambda row: _less(row, "fourier"),
+        "Nyström RCCA less it": lambda row: _less(row, "nystroem"),
+        "paper": value("paper", ".1f"),
+        "paper's minutes": value("paper_minutes", ".0f"),
+    }
+
+    def made(name: str, title: str) -> Block:
         rows, epochs, tried, exact = (
             frame[frame["experiment"] == name] for frame in (summary, curve, search, kernel)
         )
-        lines += [f"**{title}**, the {rows['components'].iloc[0]} largest correlations", ""]
-        header = ["method", "training rows", "parameters", "CPU minutes", "tune", "test"]
-        header += ["Fourier RCCA less it", "Nyström RCCA less it", "paper", "paper's minutes"]
-        lines += [*markdown_table(header, [_cells(row) for row in rows.to_dict("records")]), ""]
-        lines += [*_search_notes(tried), *_notes(rows, epochs), *_kernel_note(exact), ""]
-    write_text(path, "\n".join(lines))
+        notes = [*_search_notes(tried), *_epoch_notes(rows, epochs), *_kernel_notes(exact)]
+        text = f"the {rows['components'].iloc[0]} largest correlations"
+        return block(title, text, columns, rows, notes)
+
+    return by_experiment(titles, not_run, made)
 
 
-def _cells(row: Mapping[Any, Any]) -> list[str]:
-    return [
-        f"{BASELINE_NAMES[row['method']]} ({row['architecture']})",
-        f"{row['n_train']}",
-        f"{row['parameters']}",
-        minutes(row["cpu_minutes"]),
-        number(row["tune_sum"], ".2f"),
-        plus_minus(row["test_sum"], row["test_sd"]),
-        plus_minus(row["fourier_less"], row["fourier_less_half"], "+.2f"),
-        plus_minus(row["nystroem_less"], row["nystroem_less_half"], "+.2f"),
-        number(row["paper"], ".1f"),
-        number(row["paper_minutes"], ".0f"),
-    ]
+def _less(row: Any, kind: str) -> str:
+    return plus_minus(row[f"{kind}_less"], row[f"{kind}_less_half"], "+.2f")
 
 
 def _search_notes(search: pd.DataFrame) -> Iterator[str]:
@@ -265,17 +185,17 @@ def _search_notes(search: pd.DataFrame) -> Iterator[str]:
             )
 
 
-def _notes(rows: pd.DataFrame, curve: pd.DataFrame) -> Iterator[str]:
+def _epoch_notes(rows: pd.DataFrame, curve: pd.DataFrame) -> Iterator[str]:
     for row in rows.dropna(subset="paper").to_dict("records"):
-        name, value = _subject(row["method"]), row["paper"]
+        name, paper = _subject(row["method"]), row["paper"]
         epochs = curve[(curve["method"] == row["method"]) & (curve["repeat"] == 0)]
-        reached = first_reaching(epochs, value)
-        if reached is None:
-            yield f"{name} did not reach the paper's {value:.1f} on tuning rows."
-        else:
+        reached = epochs[epochs["tune_sum"] >= paper].head(1)
+        if not len(reached):
+            yield f"{name} did not reach the paper's {paper:.1f} on tuning rows."
+        for epoch in reached.to_dict("records"):
             yield (
-                f"{name} reached the paper's {value:.1f} on tuning rows in epoch "
-                f"{reached['epoch']:.0f}, after {minutes(reached['cpu_minutes'])} CPU minutes."
+                f"{name} reached the paper's {paper:.1f} on tuning rows in epoch "
+                f"{epoch['epoch']:.0f}, after {minutes(epoch['cpu_minutes'])} CPU minutes."
             )
 
 
@@ -285,7 +205,7 @@ def _subject(method: Any) -> str:
     return name[0].upper() + name[1:]
 
 
-def _kernel_note(kernel: pd.DataFrame) -> Iterator[str]:
+def _kernel_notes(kernel: pd.DataFrame) -> Iterator[str]:
     """Say how the time of kernel CCA grows, and what all training rows would take."""
     done = kernel[kernel["left_out"].isna() & (kernel["n"] >= _LARGE_ROWS)].sort_values("n")
     if len(done) < 2:

@@ -1,4 +1,4 @@
-"""Figures of the rcca stage: correlation against m, against minutes, and at values of reg."""
+"""Figures of the rcca stage: correlation against m and against minutes, and what reg brings."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -7,143 +7,164 @@ import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
 
-from workflow.lib.figures import GREY, LOOK, STYLE, error_bars, legend, panels, wrapped
+from workflow.lib.figures import GREY, LOOK, STYLE, end_labels, error_bars, legend, wrapped
 from workflow.lib.published import METHODS, comparable
 from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES
 from workflow.stages.rcca.series import PROTOCOL_NAMES
 
+_NAMES = MAP_NAMES | BASELINE_NAMES
+_RANDOM = ("fourier", "nystroem")
 _DEEP = ("dcca", "dcca2013")
-_PAPER_LINES = {
-    "linear_cca": ("linear CCA (paper)", GREY),
-    "dcca": ("deep CCA (paper)", LOOK["dcca"]["color"]),
-}
+# What the published CSV calls methods, and ours.
+_PUBLISHED = {method: kind for kind, method in METHODS.items()} | {"dcca": "dcca"}
+_M = "number of random features $m_x = m_y$"
+_SUM = "sum of test correlations"
+_THIN: dict[str, Any] = {"linestyle": "--", "linewidth": 1.0, "markersize": 3.5}
+
+Titles = Mapping[str, str]
+
+
+def _panels(
+    titles: Sequence[str], x: str, y: str, below: str = "", strips: Sequence[bool] = ()
+) -> tuple[Figure, list[list[Any]]]:
+    """Make a panel for each title, in rows, each with its axes: one, or two with a strip below.
+
+    Parameters
+    ----------
+    titles : sequence of str
+        Without any, the figure is blank.
+    x, y, below : str
+        Labels of the axes, and of the strips' vertical axis.
+    strips : sequence of bool
+        Which panels have one; by default none.
+    """
+    columns = 2 if len(titles) == 4 else min(len(titles), 3) or 1
+    rows = -(-len(titles) // columns) or 1
+    width, height = 3.4 if columns > 1 else 5.6, 3.8 if any(strips) else 2.9
+    figure = Figure(figsize=(width * columns, height * rows + 0.4), layout="constrained")
+    grid = figure.add_gridspec(rows, columns)
+    found = []
+    for place, title in enumerate(titles):
+        has_strip = any(strips) and strips[place]
+        ratios = [3, 1] if has_strip else [1]
+        cells = grid[place].subgridspec(len(ratios), 1, height_ratios=ratios)
+        axes = [figure.add_subplot(cells[0])]
+        if has_strip:
+            axes += [figure.add_subplot(cells[1], sharex=axes[0])]
+            axes[0].tick_params(labelbottom=False)
+            axes[1].axhline(0, color=GREY, linewidth=1.0)
+            axes[1].margins(y=0.15)
+            axes[1].set_ylabel(below)
+        axes[0].set(title=wrapped(title), ylabel=y)
+        axes[-1].set_xlabel(x)
+        found.append(axes)
+    return figure, found
+
+
+def _name_lines(figure: Figure, panels: Sequence[Any]) -> None:
+    """Name the lines of a single panel at their ends, those of several in a legend below."""
+    if len(panels) == 1:
+        end_labels(panels[0])
+    else:
+        legend(figure, panels)
 
 
 def rcca_figure(
     summary: pd.DataFrame,
+    regs: pd.DataFrame,
     published: pd.DataFrame,
     experiments: Collection[str],
-    titles: Mapping[str, str],
+    titles: Titles,
 ) -> Figure:
     """Test correlation against m, one panel per experiment that was run, less the paper's below.
 
     Parameters
     ----------
     summary : DataFrame
-        Of `beside_published`, with or without rows of baselines.
-    published : DataFrame
-        The paper's Table 1.
-    experiments : collection of str
-        Those that follow the paper's protocol; its points are drawn beside no other.
-    titles : mapping of experiment to title
+        Of `with_paper`.
+    regs : DataFrame
+        Of `by_reg`, without the reg of the summary: less the paper's too, dashed.
+    published, experiments, titles
+        As in `workflow.stages.rcca.table1`.
     """
     names = list(dict.fromkeys(summary["experiment"]))
     beside = set(summary.dropna(subset="difference")["experiment"])
     with matplotlib.rc_context(STYLE):
-        figure, axes_of, strip_of = _with_strips(names, beside)
-        for name, axes in axes_of.items():
+        shown, strips = [titles[name] for name in names], [name in beside for name in names]
+        figure, panels = _panels(shown, _M, _SUM, "ours − paper", strips)
+        for name, (axes, *below) in zip(names, panels, strict=True):
             ours = summary[summary["experiment"] == name]
-            _rcca_panel(axes, ours)
-            _published(axes, comparable(published, ours.iloc[0], experiments))
-            axes.set_title(wrapped(titles[name]))
-            axes.set_ylabel("sum of test correlations")
-            lowest = strip_of.get(name, axes)
-            lowest.set_xlabel("number of random features $m_x = m_y$")
-            if name in strip_of:
-                _strip(lowest, ours)
-        legend(figure, list(axes_of.values()))
+            _sums(axes, ours)
+            _published(axes, comparable(published, ours.iloc[0], experiments), "m")
+            for strip in below:
+                _lines(strip, _as_difference(ours), label="_")
+                for reg, rows in regs[regs["experiment"] == name].groupby("reg"):
+                    _lines(strip, _as_difference(rows), label=f"{{}}, reg {reg:g}", **_THIN)
+                end_labels(strip)
+        _name_lines(figure, [axes for axes, *_ in panels])
     return figure
 
 
-def _with_strips(
-    names: Sequence[str], beside: Collection[str]
-) -> tuple[Figure, dict[str, Any], dict[str, Any]]:
-    """Make panels, and a strip below each that has the paper's numbers beside it."""
-    if not beside:
-        return *panels(names), {}
-    figure, columns = Figure(figsize=(4.6 * len(names), 5.0), layout="constrained"), len(names)
-    above, below = figure.subplots(2, columns, squeeze=False, sharex="col", height_ratios=[3, 1])
-    strips = dict(zip(names, below, strict=True))
-    for name in set(names) - set(beside):
-        strips.pop(name).set_axis_off()
-    return figure, dict(zip(names, above, strict=True)), strips
+def _as_difference(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.dropna(subset="difference").assign(test_mean=rows["difference"])
 
 
-def _strip(axes: Any, rows: pd.DataFrame) -> None:
-    """Draw what ours has more than the paper's."""
-    axes.axhline(0, color=GREY, linewidth=1.0)
-    for name, group in rows.dropna(subset="difference").groupby("feature_map", observed=True):
-        if name != "linear":
-            deviation = group["test_sd"].fillna(0.0)
-            axes.errorbar(
-                group["m"], group["difference"], deviation, capsize=2.5, **LOOK[str(name)]
-            )
-    axes.set_ylabel("ours − paper")
+def _lines(axes: Any, rows: pd.DataFrame, y: str = "test", label: str = "{}", **look: Any) -> None:
+    """Draw the columns ``<y>_mean`` and ``<y>_sd`` of random features against m, with names."""
+    for kind in _RANDOM:
+        own = rows[rows["feature_map"] == kind]
+        if len(own):
+            named = {"label": label.format(MAP_NAMES[kind])}
+            error_bars(axes, own, "m", y, **{**LOOK[kind], **named, **look})
 
 
-def speakers_figure(series: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Test correlation against m on random frames and with utterances held out, panel by series.
-
-    Parameters
-    ----------
-    series : DataFrame
-        Of `over_speakers`; the rows at the fixed reg are drawn.
-    titles : mapping of series to title
-    """
-    rows = series[series["reg"] == "fixed"]
-    with matplotlib.rc_context(STYLE):
-        figure, axes_of = panels(list(dict.fromkeys(rows["series"])), panels_a_row=2)
-        for name, axes in axes_of.items():
-            _series_panel(axes, rows[rows["series"] == name])
-            axes.set_title(wrapped(titles[name]))
-            axes.set_xlabel("number of random features $m_x = m_y$")
-            axes.set_ylabel("sum of test correlations")
-            axes.set_ylim(bottom=0)
-        legend(figure, list(axes_of.values()))
-    return figure
-
-
-def _series_panel(axes: Any, rows: pd.DataFrame) -> None:
-    """Draw both protocols of a series: utterances held out are dashed; the paper's are hollow."""
-    held_out = {"linestyle": "--", "linewidth": 1.0}
-    for protocol, style in (("frames", {}), ("utterances", held_out)):
-        own = rows[rows["protocol"] == protocol]
-        own = own[own["feature_map"].isin(["fourier", "nystroem"])]
-        for name, group in own.groupby("feature_map", observed=True):
-            label = MAP_NAMES[str(name)]
-            label += f", {PROTOCOL_NAMES[protocol]}" if style else ""
-            error_bars(axes, group, "m", "test", **{**LOOK[str(name)], **style, "label": label})
-    frames = rows[rows["protocol"] == "frames"].rename(columns={"paper": "test_corr"})
-    for value in frames.loc[frames["method"] == "linear_cca", "test_mean"]:
-        axes.axhline(value, **{**LOOK["linear"], "label": MAP_NAMES["linear"]})
-    for method in _DEEP:
-        for value in frames.loc[frames["method"] == method, "test_mean"]:
-            axes.axhline(value, color=LOOK[method]["color"], label=BASELINE_NAMES[method])
-    _published(axes, frames.dropna(subset="test_corr"))
-
-
-def _rcca_panel(axes: Any, rows: pd.DataFrame) -> None:
-    for name, group in rows.groupby("feature_map", observed=True):
-        look = {**LOOK[str(name)], "label": MAP_NAMES[str(name)]}
-        if name == "linear":
-            axes.axhline(group["test_mean"].iloc[0], **look)
-        else:
-            error_bars(axes, group, "m", "test", **look)
-    for method in _DEEP:
+def _sums(axes: Any, rows: pd.DataFrame) -> None:
+    """Draw what the methods reach; those without an m as lines across."""
+    _lines(axes, rows)
+    for method, kind in {"linear_cca": "linear", "dcca": "dcca", "dcca2013": "dcca2013"}.items():
+        look = {"linestyle": "-", **LOOK[kind], "marker": "", "label": _NAMES[kind]}
         for value in rows.loc[rows["method"] == method, "test_mean"]:
-            axes.axhline(value, color=LOOK[method]["color"], label=BASELINE_NAMES[method])
+            axes.axhline(value, **look)
 
 
-def _published(axes: Any, rows: pd.DataFrame) -> None:
-    for name, method in METHODS.items():
-        points = rows[rows["method"] == method]
-        if name != "linear" and len(points):
-            look = {**LOOK[name], "markerfacecolor": "white", "linestyle": "none", "zorder": 3}
-            label = f"{MAP_NAMES[name]} (paper)"
-            axes.plot(points["m"], points["test_corr"], label=label, **look)
-    for method, (label, color) in _PAPER_LINES.items():
-        for value in rows.loc[rows["method"] == method, "test_corr"]:
-            axes.axhline(value, color=color, linestyle=":", linewidth=1.2, label=label)
+def _published(axes: Any, rows: pd.DataFrame, x: str) -> None:
+    """Draw the paper's numbers: hollow markers, or dotted lines across where there is no x."""
+    for method, kind in _PUBLISHED.items():
+        points = rows[rows["method"] == method].dropna(subset="test_corr")
+        look = {**LOOK[kind], "label": f"{_NAMES[kind]} (paper)"}
+        if points[x].notna().any():
+            look = {"marker": "P", **look, "markerfacecolor": "white", "linestyle": "none"}
+            axes.plot(points[x], points["test_corr"], zorder=3, **look)
+        else:
+            for value in points["test_corr"]:
+                look |= {"marker": "", "linestyle": ":", "linewidth": 1.2}
+                axes.axhline(value, **look)
+
+
+def speakers_figure(series: pd.DataFrame, titles: Titles) -> Figure:
+    """Test correlation of `over_speakers` against m, a panel by series, at the fixed reg.
+
+    Below, what holding utterances out changes.
+    """
+    series = series[series["reg"] == "fixed"]
+    groups = dict(list(series.groupby("series", sort=False)))
+    with matplotlib.rc_context(STYLE):
+        shown = [titles[str(name)] for name in groups]
+        both = [rows["protocol"].nunique() == 2 for rows in groups.values()]
+        figure, panels = _panels(shown, _M, _SUM, "held out\n− random", both)
+        for (axes, *below), rows in zip(panels, groups.values(), strict=True):
+            random, held_out = (rows[rows["protocol"] == name] for name in PROTOCOL_NAMES)
+            _sums(axes, random)
+            _lines(axes, held_out, label="{}, held out", **_THIN)
+            m = random["m"].where(random["feature_map"].isin(_RANDOM))
+            _published(axes, random.assign(m=m, test_corr=random["paper"]), "m")
+            axes.set_ylim(bottom=0)
+            pairs = held_out.merge(random, on=["feature_map", "m"], suffixes=("", "_random"))
+            change = pairs["test_mean"] - pairs["test_mean_random"]
+            for strip in below:
+                _lines(strip, pairs.assign(test_mean=change, test_sd=0.0), label="_")
+        _name_lines(figure, [axes for axes, *_ in panels])
+    return figure
 
 
 def minutes_figure(
@@ -151,130 +172,63 @@ def minutes_figure(
     curve: pd.DataFrame,
     published: pd.DataFrame,
     experiments: Collection[str],
-    titles: Mapping[str, str],
+    titles: Titles,
 ) -> Figure:
-    """Correlation against the minutes of one core, one panel per experiment with timed methods.
+    """Correlation against the minutes of one core, one panel per experiment with timed RCCA.
 
     Parameters
     ----------
     summary : DataFrame
-        Of `with_minutes`, with or without rows of baselines.
+        Of `with_paper`.
     curve : DataFrame
         Epochs of deep CCA of both kinds; the first repeat's are drawn.
-    published : DataFrame
-        ``resources/paper/table1_rcca.csv``.
-    experiments : collection of str
-        Those that follow the paper's protocol; its points are drawn beside no other.
-    titles : mapping of experiment to title
+    published, experiments, titles
+        As in `workflow.stages.rcca.table1`.
     """
-    names = list(dict.fromkeys(summary.dropna(subset="minutes_one_core")["experiment"]))
+    timed = summary.dropna(subset="minutes_one_core")
+    names = list(dict.fromkeys(timed.dropna(subset="feature_map")["experiment"]))
     with matplotlib.rc_context(STYLE):
-        figure, axes_of = panels(names)
-        for name, axes in axes_of.items():
-            ours = summary[summary["experiment"] == name]
-            _ours(axes, ours)
-            first = curve[(curve["experiment"] == name) & (curve["repeat"] == 0)]
-            _baselines(axes, ours, first)
-            _papers(axes, comparable(published, ours.iloc[0], experiments))
+        shown = [titles[name] for name in names]
+        figure, panels = _panels(shown, "minutes on one core", "sum of correlations")
+        for name, (axes,) in zip(names, panels, strict=True):
+            ours = timed[timed["experiment"] == name]
+            epochs = curve[(curve["experiment"] == name) & (curve["repeat"] == 0)]
+            _against_minutes(axes, ours, epochs)
+            _published(axes, comparable(published, ours.iloc[0], experiments), "minutes")
             axes.set_xscale("log")
-            axes.set_title(wrapped(titles[name]))
-            axes.set_xlabel("minutes on one core")
-            axes.set_ylabel("sum of correlations")
-        legend(figure, list(axes_of.values()))
-    return figure
-
-
-def _ours(axes: Any, rows: pd.DataFrame) -> None:
-    for name, group in rows.groupby("feature_map", observed=True):
-        look = {"marker": "D", **LOOK[str(name)], "label": MAP_NAMES[str(name)]}
-        timed = group.dropna(subset="minutes_one_core")
-        if len(timed):
-            axes.plot(timed["minutes_one_core"], timed["test_mean"], **look)
+        if len(panels) == 1:
+            figure.legend(loc="outside right upper")
         else:
-            level = group.sort_values("m")["test_mean"].iloc[-1]
-            axes.axhline(level, color=look["color"], linestyle="--", label=look["label"])
-
-
-def _baselines(axes: Any, rows: pd.DataFrame, curve: pd.DataFrame) -> None:
-    for method in _DEEP:
-        look, name = LOOK[method], BASELINE_NAMES[method]
-        epochs, ends = (frame[frame["method"] == method] for frame in (curve, rows))
-        if len(ends):
-            line = {**look, "markersize": 3, "label": f"{name}, tuning rows"}
-            axes.plot(epochs["cpu_minutes"], epochs["tune_sum"], **line)
-            star = {**look, "marker": "*", "markersize": 9, "linestyle": "none", "zorder": 4}
-            star |= {"markeredgecolor": "black", "label": f"{name}, test"}
-            axes.plot(ends["minutes_one_core"], ends["test_mean"], **star)
-    kernel = rows[rows["method"] == "kcca"]
-    if len(kernel):
-        look = {**LOOK["kcca"], "label": BASELINE_NAMES["kcca"]}
-        axes.plot(kernel["minutes_one_core"], kernel["test_mean"], **look)
-
-
-def _papers(axes: Any, rows: pd.DataFrame) -> None:
-    for name, method in METHODS.items():
-        points = rows[rows["method"] == method]
-        look = {"marker": "D", **LOOK[name], "markerfacecolor": "white", "linestyle": ":"}
-        if len(points):
-            label = f"{MAP_NAMES[name]} (paper)"
-            axes.plot(points["minutes"], points["test_corr"], label=label, **look)
-    label, color = _PAPER_LINES["dcca"]
-    points = rows[rows["method"] == "dcca"]
-    if len(points):
-        axes.plot(
-            points["minutes"], points["test_corr"], label=label,
-            color=color, marker="*", markersize=9, markerfacecolor="white", linestyle="none",
-        )  # fmt: skip
-
-
-def cv_figure(choice: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Gain of the chosen over the fixed reg against m, in pairs, a panel per experiment."""
-    groups = {
-        ", ".join(filter(None, [titles[str(name)], PROTOCOL_NAMES.get(str(protocol), "")])): rows
-        for (name, protocol), rows in choice.groupby(["experiment", "protocol"], sort=False)
-    }
-    with matplotlib.rc_context(STYLE):
-        figure, axes_of = panels(list(groups))
-        for title, axes in axes_of.items():
-            for kind, rows in groups[title].groupby("feature_map"):
-                if kind != "linear":
-                    look = {**LOOK[str(kind)], "label": MAP_NAMES[str(kind)]}
-                    error_bars(axes, rows, "m", "gain", **look)
-            axes.axhline(0, color=GREY, linewidth=1.0)
-            axes.set_title(wrapped(title))
-            axes.set_xlabel("number of random features $m_x = m_y$")
-            axes.set_ylabel("gain in test sum, chosen − fixed reg")
-        legend(figure, list(axes_of.values()))
+            legend(figure, [axes for (axes,) in panels])
     return figure
 
 
-def regs_figure(found: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Our test sum less the paper's against m, one line per reg, one panel per map.
+def _against_minutes(axes: Any, rows: pd.DataFrame, epochs: pd.DataFrame) -> None:
+    """Draw fits; of deep CCA its epochs on tuning rows, and as a star its end on test rows."""
+    for method, kind in {**_PUBLISHED, "dcca2013": "dcca2013", "kcca": "kcca"}.items():
+        own, name = rows[rows["method"] == method], _NAMES[kind]
+        look = {"marker": "P", **LOOK[kind], "label": name}
+        if method in _DEEP and len(own):
+            tuned = epochs[epochs["method"] == method]
+            line = {**look, "markersize": 3, "label": f"{name}, tuning rows"}
+            axes.plot(tuned["cpu_minutes"], tuned["tune_sum"], **line)
+            look |= {"marker": "*", "markersize": 9, "linestyle": "none", "zorder": 4}
+            look |= {"markeredgecolor": "black", "label": f"{name}, test rows"}
+        if len(own):
+            axes.plot(own["minutes_one_core"], own["test_mean"], **look)
 
-    Parameters
-    ----------
-    found : DataFrame
-        Of `by_reg`; without the paper's numbers the sums themselves are drawn.
-    titles : mapping of experiment to title
-    """
-    is_published = found["paper"].notna().any()
-    rows = found[found["paper"].notna()] if is_published else found
-    rows = rows[rows["feature_map"] != "linear"]
-    rows = rows.assign(shown_mean=rows["difference" if is_published else "test_mean"])
-    groups = {
-        f"{titles[str(name)]}: {MAP_NAMES[str(kind)]}": each
-        for (name, kind), each in rows.groupby(["experiment", "feature_map"], observed=True)
-    }
+
+def cv_figure(choice: pd.DataFrame, titles: Titles) -> Figure:
+    """Gain of the chosen over the fixed reg against m, in pairs, a panel per experiment."""
+    groups = dict(list(choice.groupby(["experiment", "protocol"], sort=False)))
     with matplotlib.rc_context(STYLE):
-        figure, axes_of = panels(list(groups))
-        for title, axes in axes_of.items():
-            for reg, each in groups[title].groupby("reg"):
-                each = each.assign(shown_sd=each["test_sd"])
-                error_bars(axes, each, "m", "shown", marker="o", label=f"reg = {reg:g}")
-            if is_published:
-                axes.axhline(0, color="black", linewidth=0.8)
-            axes.set_title(wrapped(title))
-            axes.set_xlabel("number of random features $m_x = m_y$")
-            axes.set_ylabel("test sum less the paper's" if is_published else "test sum")
-        legend(figure, list(axes_of.values()))
+        shown = [
+            ", ".join(filter(None, [titles[str(name)], PROTOCOL_NAMES.get(str(protocol), "")]))
+            for name, protocol in groups
+        ]
+        figure, panels = _panels(shown, _M, "gain in test sum")
+        for (axes,), rows in zip(panels, groups.values(), strict=True):
+            axes.axhline(0, color=GREY, linewidth=1.0)
+            _lines(axes, rows, "gain")
+        _name_lines(figure, [axes for (axes,) in panels])
     return figure

@@ -1,6 +1,6 @@
 """A kept model for readers: chosen m and reg, correlations with p-values, loadings, a scatter."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from workflow.lib.figures import FAINT, GREY, LOOK, STYLE, wrapped
 from workflow.lib.provenance import read_csv
 from workflow.lib.sentences import sentence
 from workflow.lib.tables import MAP_NAMES
-from workflow.stages.rcca.table1 import Block, block
+from workflow.stages.rcca.blocks import Block, Columns, block, value
 
 INFERENCE_COLUMNS = (
     "experiment", "feature_map", "m", "reg", "component", "test_correlation", "p_value", "null_95",
@@ -44,13 +44,18 @@ def read_models(loadings: Iterable[str], variables: Iterable[str]) -> dict[tuple
     return found
 
 
+def _by_model(inference: pd.DataFrame, titles: Titles) -> Iterator[tuple[str, pd.DataFrame]]:
+    for (name, kind), rows in inference.groupby(["experiment", "feature_map"], sort=False):
+        yield f"{titles[str(name)]}, {MAP_NAMES[str(kind)]}", rows
+
+
 def on_model(inference: pd.DataFrame, titles: Titles) -> str:
     """Say what was chosen, and how many components are more than chance."""
     clauses = []
-    for (name, kind), rows in inference.groupby(["experiment", "feature_map"], sort=False):
+    for title, rows in _by_model(inference, titles):
         first, real = rows.iloc[0], (rows["p_value"] <= _LEVEL).sum()
         clauses.append(
-            f"{titles[str(name)]}, {MAP_NAMES[str(kind)]}: {real} of {len(rows)} components are "
+            f"{title}: {real} of {len(rows)} components are "
             f"significant at 5 %, the first with a correlation of {first['test_correlation']:.2f} "
             f"on test rows (p = {first['p_value']:.2g}); cross-validation chose "
             f"m = {first['m']:.0f}, reg = {first['reg']:g}"
@@ -60,21 +65,17 @@ def on_model(inference: pd.DataFrame, titles: Titles) -> str:
 
 def model_blocks(inference: pd.DataFrame, titles: Titles) -> list[Block]:
     """Lay out the components of each model, with what was chosen above them."""
-    columns: dict[str, Callable[[Any], str]] = {
-        "component": lambda row: f"{row['component']:.0f}",
-        "correlation on test rows": lambda row: f"{row['test_correlation']:.3f}",
-        "p-value, adjusted": lambda row: f"{row['p_value']:.2g}",
-        "95 % of random pairings": lambda row: f"{row['null_95']:.3f}",
+    columns: Columns = {
+        "component": value("component", ".0f"),
+        "correlation on test rows": value("test_correlation", ".3f"),
+        "p-value, adjusted": value("p_value", ".2g"),
+        "95 % of random pairings": value("null_95", ".3f"),
     }
-    return [
-        block(
-            f"{titles[str(name)]}, {MAP_NAMES[str(kind)]}",
-            f"m = {rows['m'].iloc[0]}, reg = {rows['reg'].iloc[0]:g}, by cross-validation",
-            columns,
-            rows,
-        )
-        for (name, kind), rows in inference.groupby(["experiment", "feature_map"], sort=False)
-    ]
+    blocks = []
+    for title, rows in _by_model(inference, titles):
+        text = f"m = {rows['m'].iloc[0]}, reg = {rows['reg'].iloc[0]:g}, by cross-validation"
+        blocks.append(block(title, text, columns, rows))
+    return blocks
 
 
 def model_figure(
@@ -83,12 +84,10 @@ def model_figure(
     """Correlations, the largest loadings of component 1, and its scatter: a row per model."""
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(10.2, 3.1 * max(len(models), 1)), layout="constrained")
-        grid = figure.subplots(max(len(models), 1), 3, squeeze=False)
-        if not models:
-            for axes in grid.ravel():
-                axes.set_axis_off()
-        for (left, middle, right), (key, model) in zip(grid, models.items(), strict=False):
-            name, kind = key
+        for place, ((name, kind), model) in enumerate(models.items()):
+            left, middle, right = (
+                figure.add_subplot(len(models), 3, 3 * place + column) for column in (1, 2, 3)
+            )
             own = (inference["experiment"] == name) & (inference["feature_map"] == kind)
             _correlations(left, inference[own], kind)
             left.set_title(wrapped(f"{titles[name]}, {MAP_NAMES[kind]}"))
@@ -115,8 +114,8 @@ def _bars(axes: Any, loadings: pd.DataFrame, kind: str) -> None:
     ordered = loadings.iloc[loadings["component_1"].abs().argsort().to_numpy()]
     largest = ordered.groupby("view").tail(_BARS)
     shown = largest.sort_values("view", ascending=False, kind="stable")  # from below
-    names = [f"{row['view']}, column {row['column']}" for row in shown.to_dict("records")]
+    names = [f"{row['view']}, {row['column']}" for row in shown.to_dict("records")]
     axes.barh(names, shown["component_1"], color=LOOK[kind]["color"])
     axes.axvline(0, color=GREY, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.set(xlabel="loading on component 1", title="largest loadings of each view")
+    axes.set(xlabel="loading on component 1", ylabel="view, column")
+    axes.set_title("largest loadings of each view")

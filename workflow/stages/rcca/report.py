@@ -6,96 +6,47 @@ from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv
-from workflow.lib.published import beside_published
+from workflow.lib.published import published_column
 from workflow.lib.sentences import write_sentences
-from workflow.stages.rcca import sentences
-from workflow.stages.rcca.baselines_tables import (
-    DEEP_COLUMNS,
-    EPOCH_COLUMNS,
-    KERNEL_COLUMNS,
-    SEARCH_COLUMNS,
-    baselines_summary,
-    beside_rcca,
-    race,
-    with_paper,
-    write_baselines,
-)
-from workflow.stages.rcca.figures import (
-    cv_figure,
-    minutes_figure,
-    rcca_figure,
-    regs_figure,
-    speakers_figure,
-)
-from workflow.stages.rcca.own import (
-    INFERENCE_COLUMNS,
-    model_blocks,
-    model_figure,
-    on_model,
-    read_models,
-)
-from workflow.stages.rcca.series import (
-    by_speaker,
-    floor_blocks,
-    floor_rows,
-    over_speakers,
-    series_blocks,
-)
-from workflow.stages.rcca.table1 import (
-    SUMS_COLUMNS,
-    TIMING_COLUMNS,
-    experiment_blocks,
-    minutes_blocks,
-    rcca_summary,
-    with_baselines,
-    with_leaks,
-    with_minutes,
-    write_latex,
-    write_markdown,
-)
-from workflow.stages.rcca.tables import (
-    CV_COLUMNS,
-    LEAKS_COLUMNS,
-    beside_base,
-    by_reg,
-    chosen,
-    chosen_blocks,
-    chosen_pairs,
-    reg_blocks,
-    variant_blocks,
-    write_leaks_table,
-)
+from workflow.stages.rcca import baselines_tables, figures, own, sentences, series, table1, tables
+from workflow.stages.rcca.blocks import write_latex, write_markdown
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
         given, out, paper = snakemake.input, by_name(snakemake.output), asked.published
-        main_titles, series = asked.main_titles, asked.series
-        titles = asked.titles | {of["name"]: of["title"] for of in series.values()}
-        sums, not_run = read_outcomes(given.sums, SUMS_COLUMNS)
-        regs, _ = read_outcomes(given.regs, SUMS_COLUMNS)
-        cv, _ = read_outcomes(given.cv, CV_COLUMNS)
-        leaks, _ = read_outcomes(given.leaks, LEAKS_COLUMNS)
-        timings, _ = read_outcomes(given.timing, TIMING_COLUMNS)
-        deep, _ = read_outcomes(given.dcca, DEEP_COLUMNS)
-        curve, _ = read_outcomes(given.curve, EPOCH_COLUMNS)
-        kernel, _ = read_outcomes(given.kcca, KERNEL_COLUMNS)
+        main_titles, of_series = asked.main_titles, asked.series
+        titles = asked.titles | {of["name"]: of["title"] for of in of_series.values()}
+        sums, not_run = read_outcomes(given.sums, table1.SUMS_COLUMNS)
+        regs, _ = read_outcomes(given.regs, table1.SUMS_COLUMNS)
+        cv, _ = read_outcomes(given.cv, tables.CV_COLUMNS)
+        leaks, _ = read_outcomes(given.leaks, tables.LEAKS_COLUMNS)
+        timings, _ = read_outcomes(given.timing, table1.TIMING_COLUMNS)
+        deep, _ = read_outcomes(given.dcca, baselines_tables.DEEP_COLUMNS)
+        curve, _ = read_outcomes(given.curve, baselines_tables.EPOCH_COLUMNS)
+        kernel, _ = read_outcomes(given.kcca, baselines_tables.KERNEL_COLUMNS)
         published = pd.read_csv(given.published)
 
-        summary = beside_published(rcca_summary(sums), published, paper)
-        summary = with_minutes(summary, timings, published, paper)
-        summary = with_baselines(summary, deep, kernel, published, paper)
-        summary = with_leaks(summary, leaks, series)
-        pairs = chosen_pairs(cv, asked.regs)
-        speakers = by_speaker(summary, pairs)
-        over = over_speakers(speakers, series, published)
-        blocks = experiment_blocks(summary, not_run, main_titles)
-        blocks += series_blocks(over, series, not_run)
+        fits = baselines_tables.baseline_fits(deep, kernel)
+        summary = table1.with_minutes(table1.rcca_summary(sums), timings)
+        summary = table1.with_paper(table1.with_baselines(summary, fits), published, paper)
+        summary = table1.with_leaks(summary, leaks, of_series)
+        pairs = tables.chosen_pairs(cv, asked.regs)
+        speakers = series.by_speaker(summary, pairs)
+        over = series.over_speakers(speakers, of_series, published)
+        floors = series.floor_rows(summary, over, of_series, main_titles)
+        by_reg = tables.by_reg(sums, regs, published, paper)
+        main = summary[summary["experiment"].isin(main_titles)]
+        blocks = table1.experiment_blocks(summary, not_run, main_titles)
+        blocks += series.series_blocks(over, of_series, not_run)
+
         write_csv(out["rcca.csv"], summary)
         write_markdown(out["rcca.md"], blocks)
         write_latex(out["rcca.tex"], blocks)
-        floors = floor_rows(summary, over, series, main_titles)
-        write_markdown(out["rcca_floor.md"], floor_blocks(floors))
-        main = summary[summary["experiment"].isin(main_titles)]
+        write_markdown(out["rcca_floor.md"], series.floor_blocks(floors))
+        write_csv(out["leaks.csv"], leaks)
+        write_markdown(out["leaks.md"], tables.leak_blocks(leaks, asked.titles))
+        other_regs = by_reg.merge(regs[["experiment", "reg"]].drop_duplicates())
+        save(figures.rcca_figure(main, other_regs, published, paper, titles), out, "rcca")
         said = {
             "rcca": sentences.on_table1(main, titles),
             "rcca_speakers": sentences.on_protocols(over, titles),
@@ -103,49 +54,48 @@ if __name__ == "__main__":
             "leaks": sentences.on_leaks(leaks, asked.titles),
             "rcca_minutes": sentences.on_minutes(summary, titles),
         }
-        save(rcca_figure(main, published, paper, titles), out, "rcca")
-        write_csv(out["leaks.csv"], leaks)
-        write_leaks_table(out["leaks.md"], leaks, asked.titles)
-        if series:
-            save(speakers_figure(over, titles), out, "rcca_speakers")
+        if of_series:
+            save(figures.speakers_figure(over, titles), out, "rcca_speakers")
             write_csv(out["rcca_speakers.csv"], speakers)
             write_csv(out["rcca_series.csv"], over)
         if "rcca_model.md" in out:
-            inference, _ = read_outcomes(given.inference, INFERENCE_COLUMNS)
-            models = read_models(given.loadings, given.variables)
-            write_markdown(out["rcca_model.md"], model_blocks(inference, titles))
-            save(model_figure(inference, models, titles), out, "rcca_model")
-            said["rcca_model"] = on_model(inference, titles)
+            inference, _ = read_outcomes(given.inference, own.INFERENCE_COLUMNS)
+            models = own.read_models(given.loadings, given.variables)
+            write_markdown(out["rcca_model.md"], own.model_blocks(inference, titles))
+            save(own.model_figure(inference, models, titles), out, "rcca_model")
+            said["rcca_model"] = own.on_model(inference, titles)
         if "rcca_minutes.md" in out:
-            write_markdown(out["rcca_minutes.md"], minutes_blocks(summary, titles))
-        if "rcca_minutes.svg" in out:
-            figure = minutes_figure(summary, curve, published, paper, titles)
+            write_markdown(out["rcca_minutes.md"], table1.minutes_blocks(summary, titles))
+            figure = figures.minutes_figure(summary, curve, published, paper, titles)
             save(figure, out, "rcca_minutes")
         if "rcca_cv.md" in out:
-            choice = chosen(pairs, series)
+            choice = tables.chosen(pairs, of_series)
             write_csv(out["rcca_cv.csv"], choice)
-            write_markdown(out["rcca_cv.md"], chosen_blocks(choice, titles))
-            save(cv_figure(choice, titles), out, "rcca_cv")
+            write_markdown(out["rcca_cv.md"], tables.chosen_blocks(choice, titles))
+            save(figures.cv_figure(choice, titles), out, "rcca_cv")
             said["rcca_cv"] = sentences.on_choice(choice)
         if "rcca_regs.md" in out:
-            found = by_reg(sums, regs, published, paper)
-            write_csv(out["rcca_regs.csv"], found)
-            write_markdown(out["rcca_regs.md"], reg_blocks(found, titles))
-            save(regs_figure(found, titles), out, "rcca_regs")
-            said["rcca_regs"] = sentences.on_regs(found, titles)
+            write_csv(out["rcca_regs.csv"], by_reg)
+            write_markdown(out["rcca_regs.md"], tables.reg_blocks(by_reg, titles))
+            said["rcca_regs"] = sentences.on_regs(by_reg, titles)
         if "rcca_variants.md" in out:
-            compared = beside_base(sums, asked.variants)
+            compared = tables.beside_base(sums, asked.variants)
             write_csv(out["rcca_variants.csv"], compared)
-            write_markdown(out["rcca_variants.md"], variant_blocks(compared, titles))
+            write_markdown(out["rcca_variants.md"], tables.variant_blocks(compared, titles))
             said["rcca_variants"] = sentences.on_variants(compared, titles)
         if "baselines.md" in out:
-            baselines = with_paper(baselines_summary(deep, kernel), published, paper)
-            baselines = beside_rcca(baselines, deep, kernel, sums)
-            search, _ = read_outcomes(given.search, SEARCH_COLUMNS)
+            search, _ = read_outcomes(given.search, baselines_tables.SEARCH_COLUMNS)
+            baselines = baselines_tables.baselines_summary(fits)
+            baselines = baselines.assign(
+                paper=published_column(baselines, published, paper),
+                paper_minutes=published_column(baselines, published, paper, "minutes"),
+            )
+            baselines = baselines_tables.beside_rcca(baselines, fits, sums)
             write_csv(out["baselines.csv"], baselines)
-            said["baselines"] = sentences.on_baselines(baselines, titles)
             names = {name: titles[name] for name in asked.compared}
-            write_baselines(out["baselines.md"], baselines, curve, search, kernel, not_run, names)
+            found = curve, search, kernel, not_run, names
+            write_markdown(out["baselines.md"], baselines_tables.baseline_blocks(baselines, *found))
+            said["baselines"] = sentences.on_baselines(baselines, titles)
         if "baselines_race.csv" in out:
-            write_csv(out["baselines_race.csv"], race(curve, summary))
+            write_csv(out["baselines_race.csv"], baselines_tables.race(curve, summary))
         write_sentences(out, said)

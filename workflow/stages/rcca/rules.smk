@@ -10,40 +10,31 @@ RCCA_STATE = f"{RESULTS}/state/rcca"
 def fit_settings(w, **more):
     """Return the settings of a fit: changing another experiment reruns nothing here."""
     named = {"name": w.experiment, "feature_map": w.feature_map, "seed": settings.seed}
-    return rcca[w.experiment].job(**{"repeat": 0, **named}) | more
+    return rcca[w.experiment].job(**named, repeat=int(getattr(w, "repeat", 0))) | more
 
 
 def rcca_parts(what):
     """Return the parts of a gathered CSV, by experiment."""
-    if what == "svd":
-        timed = {name: rcca[name] for name in rcca.timed()}
-        random = {name: next(m for m in each.maps if m != "linear") for name, each in timed.items()}
-        return {name: [f"{RESULTS}/rcca/{name}/{first}.svd.csv"] for name, first in random.items()}
-    files = {
-        "sums": lambda each: expand("{m}-{r}.sums", m=each.maps, r=range(each.repeats)),
-        "regs": lambda each: expand("{m}-{r}.regs", m=each.maps, r=range(each.repeats)),
-        "cv": lambda each: expand("{m}-{r}.cv", m=each.maps, r=range(each.cv.repeats)),
-        "inference": lambda each: expand("{m}.inference", m=each.maps),
-        "leaks": lambda each: ["leaks"],
-        "timing": lambda each: [
-            f"{kind}-m{m}.timing"
-            for kind in each.maps
-            for m in (each.timing if kind != "linear" else each.timing[:1])
-        ],
-        "dcca": lambda each: expand("{fit}.sums", fit=each.deep_fits()),
-        "curve": lambda each: expand("{fit}.curve", fit=each.deep_fits()),
-        "search": lambda each: expand("{fit}.search", fit=each.deep_fits()),
-        "kcca": lambda each: ["kcca"],
-    }
-    having = {"timing": rcca.timed(), "regs": rcca.with_other_regs()}
-    having |= {key: rcca.having(key) for key in ("cv", "kcca")}
-    having |= {"inference": rcca.modelled()}
-    having |= dict.fromkeys(["dcca", "curve", "search"], rcca.deep())
-    names = having.get(what, [name for name, _ in rcca.items()])
-    return {
-        name: [f"{RESULTS}/rcca/{name}/{file}.csv" for file in files[what](rcca[name])]
-        for name in names
-    }
+    found = {}
+    for name, each in rcca.items():
+        fits = expand("{m}-{r}", m=each.maps, r=range(each.repeats))
+        sizes = {kind: each.timing if kind != "linear" else each.timing[:1] for kind in each.maps}
+        parts = {
+            "sums": [f"{fit}.sums" for fit in fits],
+            "regs": [f"{fit}.regs" for fit in fits if each.other_regs],
+            "cv": expand("{m}-{r}.cv", m=each.maps, r=range(each.cv.repeats if each.cv else 0)),
+            "inference": [f"{kind}.inference" for kind in each.maps if each.model],
+            "leaks": ["leaks"],
+            "timing": [f"{kind}-m{m}.timing" for kind in each.maps for m in sizes[kind]],
+            "svd": [f"{kind}.svd" for kind in each.maps if kind != "linear" and each.timing][:1],
+            "dcca": [f"{fit}.sums" for fit in each.deep_fits()],
+            "curve": [f"{fit}.curve" for fit in each.deep_fits()],
+            "search": [f"{fit}.search" for fit in each.deep_fits()],
+            "kcca": ["kcca"] if each.kcca else [],
+        }[what]
+        if parts:
+            found[name] = [f"{RESULTS}/rcca/{name}/{part}.csv" for part in parts]
+    return found
 
 
 def model_files(what):
@@ -57,16 +48,12 @@ def model_files(what):
 
 
 PARTS["rcca"] = rcca_parts
-rcca_shard = asks(
-    "stages/rcca/fit.py",
-    lambda w: fit_settings(w, repeat=int(w.repeat), shards=rcca[w.experiment].shards),
+rcca_shard = asks("stages/rcca/fit.py", lambda w: fit_settings(w, shards=rcca[w.experiment].shards))
+rcca_fit = asks("stages/rcca/fit.py", fit_settings)
+rcca_cv = asks("stages/rcca/cv.py", lambda w: fit_settings(w, **rcca[w.experiment].choice("cv")))
+rcca_model = asks(
+    "stages/rcca/model.py", lambda w: fit_settings(w, **rcca[w.experiment].choice("model"))
 )
-rcca_fit = asks("stages/rcca/fit.py", lambda w: fit_settings(w, repeat=int(w.repeat)))
-rcca_cv = asks(
-    "stages/rcca/cv.py",
-    lambda w: fit_settings(w, repeat=int(w.repeat), **rcca[w.experiment].cross_validated()),
-)
-rcca_model = asks("stages/rcca/model.py", lambda w: fit_settings(w, **rcca[w.experiment].kept()))
 rcca_timing = asks(
     "stages/rcca/timing.py",
     lambda w: fit_settings(w, features=[int(w.m)], other_regs=[], times=timed_repeats(int(w.m))),
@@ -84,11 +71,7 @@ rcca_leaks = asks("data/audit.py", {})
 rcca_deep = asks(
     "stages/rcca/deep.py",
     lambda w: rcca[w.experiment].baseline(
-        w.network,
-        name=w.experiment,
-        network=w.network,
-        repeat=int(w.repeat),
-        seed=settings.seed,
+        w.network, name=w.experiment, network=w.network, repeat=int(w.repeat), seed=settings.seed
     ),
 )
 rcca_kernel = asks(
@@ -107,28 +90,6 @@ rcca_report = asks(
         "compared": rcca.compared(),
     },
 )
-
-
-rule rcca_shard:
-    input:
-        request=rcca_shard.file,
-        data=prepared(rcca),
-    output:
-        temp(f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.shard-{{shard}}.npz"),
-    log:
-        log_of("rcca/{experiment}/{feature_map}-{repeat}.shard-{shard}"),
-    benchmark:
-        benchmark_of("rcca/{experiment}/{feature_map}-{repeat}.shard-{shard}")
-    conda:
-        "../../envs/rnca.yaml"
-    threads: settings.threads
-    resources:
-        mem_mb=growing(lambda w: rcca[w.experiment].mem_mb()),
-        runtime=growing(lambda w, threads: rcca[w.experiment].job_minutes(threads)),
-    params:
-        request=rcca_shard.asked,
-    script:
-        "fit.py"
 
 
 rule rcca_fit:
@@ -154,11 +115,25 @@ rule rcca_fit:
     threads: settings.threads
     resources:
         mem_mb=growing(lambda w: rcca[w.experiment].mem_mb()),
-        runtime=growing(lambda w, threads: rcca[w.experiment].job_minutes(threads)),
+        runtime=growing(lambda w, threads: rcca[w.experiment].job_minutes("fit", threads)),
     params:
         request=rcca_fit.asked,
     script:
         "fit.py"
+
+
+use rule rcca_fit as rcca_shard with:
+    input:
+        request=rcca_shard.file,
+        data=prepared(rcca),
+    output:
+        temp(f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.shard-{{shard}}.npz"),
+    log:
+        log_of("rcca/{experiment}/{feature_map}-{repeat}.shard-{shard}"),
+    benchmark:
+        benchmark_of("rcca/{experiment}/{feature_map}-{repeat}.shard-{shard}")
+    params:
+        request=rcca_shard.asked,
 
 
 rule rcca_cv:
@@ -175,8 +150,8 @@ rule rcca_cv:
         "../../envs/rnca.yaml"
     threads: settings.threads
     resources:
-        mem_mb=growing(lambda w: rcca[w.experiment].cv_mem_mb()),
-        runtime=growing(lambda w, threads: rcca[w.experiment].job_minutes(threads)),
+        mem_mb=growing(lambda w: rcca[w.experiment].mem_mb("cv")),
+        runtime=growing(lambda w, threads: rcca[w.experiment].job_minutes("cv", threads)),
     params:
         request=rcca_cv.asked,
     script:
@@ -202,8 +177,8 @@ rule rcca_model:
         "../../envs/rnca.yaml"
     threads: settings.threads
     resources:
-        mem_mb=growing(lambda w: rcca[w.experiment].model_mem_mb()),
-        runtime=growing(lambda w, threads: rcca[w.experiment].model_minutes(threads)),
+        mem_mb=growing(lambda w: rcca[w.experiment].mem_mb("model")),
+        runtime=growing(lambda w, threads: rcca[w.experiment].job_minutes("model", threads)),
     params:
         request=rcca_model.asked,
     script:
@@ -226,15 +201,14 @@ rule rcca_timing:
     threads: workflow.cores or settings.threads
     resources:
         mem_mb=growing(lambda w: rcca[w.experiment].mem_mb()),
-        runtime=growing(lambda w, threads: rcca[w.experiment].job_minutes(threads)),
+        runtime=growing(lambda w, threads: rcca[w.experiment].job_minutes("fit", threads)),
     params:
         request=rcca_timing.asked,
     script:
         "timing.py"
 
 
-# All cores, so that nothing runs beside it.
-rule rcca_svd:
+use rule rcca_timing as rcca_svd with:
     input:
         request=rcca_svd.file,
         data=prepared(rcca),
@@ -244,16 +218,8 @@ rule rcca_svd:
         log_of("rcca/{experiment}/{feature_map}.svd"),
     benchmark:
         benchmark_of("rcca/{experiment}/{feature_map}.svd")
-    conda:
-        "../../envs/rnca.yaml"
-    threads: workflow.cores or settings.threads
-    resources:
-        mem_mb=growing(lambda w: rcca[w.experiment].mem_mb()),
-        runtime=growing(lambda w, threads: rcca[w.experiment].job_minutes(threads)),
     params:
         request=rcca_svd.asked,
-    script:
-        "timing.py"
 
 
 # On the rows of the first repeat, which all feature maps share.
@@ -297,8 +263,8 @@ rule rcca_deep:
         "../../envs/rnca.yaml"
     threads: workflow.cores or settings.threads
     resources:
-        mem_mb=growing(lambda w: rcca[w.experiment].deep_mem_mb()),
-        runtime=growing(lambda w, threads: rcca[w.experiment].deep_minutes(w.network, threads)),
+        mem_mb=growing(lambda w: rcca[w.experiment].mem_mb("deep")),
+        runtime=growing(lambda w, threads: rcca[w.experiment].job_minutes(w.network, threads)),
     params:
         request=rcca_deep.asked,
         state=RCCA_STATE,
@@ -320,8 +286,8 @@ rule rcca_kernel:
         "../../envs/rnca.yaml"
     threads: workflow.cores or settings.threads
     resources:
-        mem_mb=growing(lambda w: rcca[w.experiment].kernel_mem_mb()),
-        runtime=growing(lambda w, threads: rcca[w.experiment].kernel_minutes(threads)),
+        mem_mb=growing(lambda w: rcca[w.experiment].mem_mb("kcca")),
+        runtime=growing(lambda w, threads: rcca[w.experiment].job_minutes("kcca", threads)),
     params:
         request=rcca_kernel.asked,
         state=RCCA_STATE,

@@ -8,9 +8,11 @@ import pandas as pd
 from workflow.lib.sentences import FEATURES, at_largest_m, sentence, span
 from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES, minutes
 from workflow.stages.rcca.series import PROTOCOL_NAMES
+from workflow.stages.rcca.table1 import leaked_shares
 
 Titles = Mapping[str, str]
 _METHODS = {"linear_cca": "linear CCA", **FEATURES, **BASELINE_NAMES}
+_PROTOCOLS = {"utterances": "with whole utterances held out", "frames": "on random frames"}
 
 
 def on_table1(summary: pd.DataFrame, titles: Titles) -> str:
@@ -30,12 +32,13 @@ def _beside_paper(rows: pd.DataFrame) -> str:
 
 
 def _level(differences: "pd.Series[float]") -> str:
-    every = "at every m" if len(differences) > 1 else ""
     if differences.min() > 0:
-        return f"{span(differences)} above the paper's sums {every}".strip()
-    if differences.max() < 0:
-        return f"{span(-differences)} below the paper's sums {every}".strip()
-    return f"within {differences.abs().max():.2f} of the paper's sums {every}".strip()
+        text = f"{span(differences)} above"
+    elif differences.max() < 0:
+        text = f"{span(-differences)} below"
+    else:
+        text = f"within {differences.abs().max():.2f} of"
+    return f"{text} the paper's sums{' at every m' if len(differences) > 1 else ''}"
 
 
 def _reached(rows: pd.DataFrame) -> str:
@@ -65,19 +68,15 @@ def on_protocols(over: pd.DataFrame, titles: Titles) -> str:
     return sentence(clauses, f"{titles[name]}, m = {span(rows['m'], '.0f')}")
 
 
-_PROTOCOLS = {"utterances": "with whole utterances held out", "frames": "on random frames"}
-
-
 def _moves(rows: pd.DataFrame) -> Iterator[str]:
     """Say where the sums of each map go as m grows."""
     for kind, name in FEATURES.items():
         own = rows[rows["feature_map"] == kind].sort_values("m")["test_mean"]
         if len(own):
-            first, last = own.iloc[0], own.iloc[-1]
-            least, most = f"{first:.1f}", f"{last:.1f}"
-            verb = "rise" if last > first else "fall"
+            first, last = f"{own.iloc[0]:.1f}", f"{own.iloc[-1]:.1f}"
+            verb = "rise" if own.iloc[-1] > own.iloc[0] else "fall"
             yield (
-                f"{name} {verb} from {least} to {most}" if least != most else f"{name} give {most}"
+                f"{name} {verb} from {first} to {last}" if first != last else f"{name} give {last}"
             )
 
 
@@ -94,8 +93,7 @@ def on_floor(rows: pd.DataFrame) -> str:
 
 def on_leaks(leaks: pd.DataFrame, titles: Titles) -> str:
     """Say in how many experiments training rows give test rows away, and where most."""
-    telling = leaks[leaks["kind"].isin(["duplicate in both", "shared frame"])]
-    share = telling[telling["part"] == "test"].groupby("experiment", sort=False)["share"].max()
+    share = leaked_shares(leaks)
     if not len(share):
         return ""
     if share.max() == 0:
@@ -120,8 +118,7 @@ def _took(rows: pd.DataFrame) -> str:
     parts = []
     random = rows[rows["feature_map"].isin(list(FEATURES))]
     if len(random):
-        least, most = random["minutes_one_core"].min(), random["minutes_one_core"].max()
-        ends = dict.fromkeys([minutes(least), minutes(most)])
+        ends = dict.fromkeys(minutes(end) for end in random["minutes_one_core"].agg(["min", "max"]))
         parts.append(f"RCCA takes {' to '.join(ends)} minutes on one core")
         if random["speed_up"].notna().any():
             parts.append(f"the paper's {span(random['speed_up'], '.1f')} times as long")

@@ -1,15 +1,15 @@
 """XRMB by speakers: means over speakers, random frames beside held-out utterances and the paper."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from workflow.lib.published import METHODS
-from workflow.lib.tables import number, plus_minus
-from workflow.stages.rcca.table1 import Block, block, counted, method_name, span
+from workflow.lib.published import published_column
+from workflow.stages.rcca.blocks import FIT, Block, Columns, block, by_experiment, spread, value
+from workflow.stages.rcca.table1 import row_counts
 
 CONFIDENCE = 0.95
 # What the schemes of the splits are called in tables.
@@ -32,11 +32,10 @@ def by_speaker(summary: pd.DataFrame, choice: pd.DataFrame) -> pd.DataFrame:
     choice : DataFrame
         Of `chosen_pairs`; without rows if no reg was chosen.
 
-    Returns
-    -------
-    DataFrame
-        The sums are means over repeats; ``reg`` is "fixed" or "chosen"; ``n`` is given for methods
-        that are fitted to a part of the training rows.
+    Notes
+    -----
+    The sums are means over repeats; ``reg`` is "fixed" or "chosen"; ``n`` is given for methods
+    that are fitted to a part of the training rows.
     """
     rows = summary[summary["series"].notna()]
     fixed = rows.rename(columns={f"{name}_mean": name for name in _SUMS})
@@ -61,8 +60,7 @@ def over_speakers(speakers: pd.DataFrame, series: Series, published: pd.DataFram
         sum for random frames, of the paper's speaker; ``difference`` is the mean less it, with the
         bounds ``difference_low`` and ``difference_high`` of one more speaker.
     """
-    groups = speakers.groupby(_KEYS, sort=False, dropna=False)
-    found = groups.agg(
+    found = speakers.groupby(_KEYS, sort=False, dropna=False).agg(
         components=("components", "first"),
         n_train_min=("n_train_min", "min"),
         n_train_max=("n_train_max", "max"),
@@ -75,108 +73,74 @@ def over_speakers(speakers: pd.DataFrame, series: Series, published: pd.DataFram
         signed_mean=("signed", "mean"),
         floor_mean=("floor", "mean"),
         leaked=("leaked", "mean"),
-    ).reset_index()
+    )
+    found = found.reset_index()
     freedom = (found["speakers"] - 1).where(found["speakers"] > 1)
     quantile = stats.t.ppf((1 + CONFIDENCE) / 2, freedom)
     half = quantile * found["test_sd"] * np.sqrt(1 + 1 / found["speakers"])
-    beside = {of["name"]: of["paper"] for of in series.values()}
-    paper = [_published(row, beside[row["series"]], published) for row in found.to_dict("records")]
-    found = found.assign(
-        low=found["test_mean"] - half,
-        high=found["test_mean"] + half,
-        paper=pd.Series(paper, index=found.index, dtype=float),
-    )
+    # The paper's frames are random, and its deep CCA is none of 2013 of our own.
+    beside = found["series"].map({of["name"]: of["paper"] for of in series.values()})
+    as_theirs = (found["protocol"] == "frames") & (found["method"] != "dcca2013")
+    theirs = found.assign(experiment=as_theirs.map({True: "theirs"}), dataset=beside)
+    paper = published_column(theirs, published, ["theirs"])
+    found = found.assign(low=found["test_mean"] - half, high=found["test_mean"] + half, paper=paper)
     return found.assign(
-        difference=found["test_mean"] - found["paper"],
-        difference_low=found["low"] - found["paper"],
-        difference_high=found["high"] - found["paper"],
+        difference=found["test_mean"] - paper,
+        difference_low=found["low"] - paper,
+        difference_high=found["high"] - paper,
     )
-
-
-def _published(row: Any, dataset: str | None, published: pd.DataFrame) -> float | None:
-    """Return the paper's sum, which is that of random frames."""
-    if row["protocol"] != "frames":
-        return None
-    rows = published[
-        (published["dataset"] == dataset)
-        & (published["top"] == row["components"])
-        & (published["method"] == row["method"])
-    ]
-    if row["method"] in set(METHODS.values()) - {METHODS["linear"]}:
-        rows = rows[rows["m"] == row["m"]]
-    return float(rows["test_corr"].iloc[0]) if len(rows) else None
 
 
 def series_blocks(found: pd.DataFrame, series: Series, not_run: Mapping[str, str]) -> list[Block]:
-    """Lay out the other half of Table 1, one block per series.
-
-    Parameters
-    ----------
-    found : DataFrame
-        Of `over_speakers`; its rows at the fixed reg are shown.
-    series : mapping of experiment to series
-    not_run : mapping of experiment to reason
-    """
-    blocks = []
-    for name, title in {of["name"]: of["title"] for of in series.values()}.items():
-        rows = found[(found["series"] == name) & (found["reg"] == "fixed")]
-        if len(rows):
-            blocks.append(_series_block(title, rows))
-        else:
-            reasons = {not_run[each] for each, of in series.items() if of["name"] == name}
-            blocks.append(Block(title, f"not run, {'; '.join(sorted(reasons))}"))
-    return blocks
+    """Lay out the other half of Table 1, one block per series, at the fixed reg."""
+    fixed = found[found["reg"] == "fixed"]
+    titles = {of["name"]: of["title"] for of in series.values()}
+    reasons = {
+        name: "; ".join(
+            sorted({not_run[each] for each, of in series.items() if of["name"] == name})
+        )
+        for name in titles.keys() - set(fixed["series"])
+    }
+    return by_experiment(
+        titles, reasons, lambda name, title: _series_block(title, fixed[fixed["series"] == name])
+    )
 
 
 def _series_block(title: str, rows: pd.DataFrame) -> Block:
     keys = ["method", "m", "n"]
     wide = rows.drop_duplicates(keys)[[*keys, "feature_map", "n_train_min", "n_train_max"]]
-    protocols = [each for each in PROTOCOL_NAMES if each in set(rows["protocol"])]
-    for protocol in protocols:
-        own = rows[rows["protocol"] == protocol]
-        wide = wide.merge(own[[*keys, "test_mean", "test_sd"]], on=keys, how="left")
-        wide = wide.rename(columns={"test_mean": f"{protocol}_mean", "test_sd": f"{protocol}_sd"})
+    columns: Columns = dict(FIT)
+    for protocol, name in PROTOCOL_NAMES.items():
+        own = rows.loc[rows["protocol"] == protocol, [*keys, "test_mean", "test_sd"]]
+        if len(own):
+            own.columns = [*keys, f"{protocol}_mean", f"{protocol}_sd"]
+            wide = wide.merge(own, on=keys, how="left")
+            columns[name] = spread(protocol)
     frames = rows[rows["protocol"] == "frames"]
     wide = wide.merge(frames[[*keys, "low", "high", "paper", "difference"]], on=keys, how="left")
-    columns: dict[str, Callable[[Any], str]] = {
-        "method": method_name,
-        "m": lambda row: number(row["m"], ".0f"),
-        **{PROTOCOL_NAMES[each]: _mean_of(each) for each in protocols},
-    }
     if wide["paper"].notna().any():
-        columns["paper"] = lambda row: number(row["paper"], ".2f")
-        columns["frames − paper"] = lambda row: number(row["difference"], "+.2f")
-        columns["one more speaker, frames, 95 %"] = _between
+        columns |= {
+            "paper": value("paper"),
+            "frames − paper": value("difference", "+.2f"),
+            "one more speaker, frames, 95 %": lambda row: (
+                "–" if pd.isna(row["low"]) else f"{row['low']:.1f} to {row['high']:.1f}"
+            ),
+        }
+    count = rows["speakers"].max()
     text = (
         f"sum of the {rows['components'].iloc[0]} largest correlations on test rows, mean ± "
-        f"standard deviation over {counted(rows['speakers'].max(), 'dataset')} "
-        f"({span(rows[rows['feature_map'].notna()], 'n_train')} training rows)"
+        f"standard deviation over {count} dataset{'s' if count > 1 else ''} "
+        f"({row_counts(rows[rows['feature_map'].notna()], 'train')})"
     )
     return block(title, text, columns, wide)
-
-
-def _mean_of(protocol: str) -> Callable[[Any], str]:
-    return lambda row: plus_minus(row[f"{protocol}_mean"], row[f"{protocol}_sd"])
-
-
-def _between(row: Any) -> str:
-    return "–" if pd.isna(row["low"]) else f"{row['low']:.1f} to {row['high']:.1f}"
 
 
 def floor_rows(
     summary: pd.DataFrame, found: pd.DataFrame, series: Series, titles: Mapping[str, str]
 ) -> pd.DataFrame:
-    """Return the sums whose noise floor is known, at the largest m, with a ``title``.
+    """Return the sums of experiments and series whose noise floor is known, with a ``title``.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        Of `with_leaks`.
-    found : DataFrame
-        Of `over_speakers`.
-    series : mapping of experiment to series
-    titles : mapping of experiment to title
-        Of the experiments to show, beside all series; each at its largest m.
+    Each is at its largest m; ``summary`` is of `with_leaks`, ``found`` of `over_speakers`.
     """
     names = {of["name"]: of["title"] for of in series.values()}
     protocol = found["protocol"].map(PROTOCOL_NAMES)
@@ -193,35 +157,12 @@ def floor_rows(
 
 def floor_blocks(rows: pd.DataFrame) -> list[Block]:
     """Lay out what the sums of `floor_rows` are worth: signed, noise floor, rows given away."""
-    columns: dict[str, Callable[[Any], str]] = {
+    columns: Columns = {
         "experiment": lambda row: row["title"],
-        "method": method_name,
-        "m": lambda row: number(row["m"], ".0f"),
-        "test": lambda row: number(row["test_mean"], ".2f"),
-        "signed": lambda row: number(row["signed_mean"], ".2f"),
-        "noise floor": lambda row: number(row["floor_mean"], ".2f"),
-        "test rows given away": lambda row: number(row["leaked"], ".1%"),
+        **FIT,
+        "test": value("test_mean"),
+        "signed": value("signed_mean"),
+        "noise floor": value("floor_mean"),
+        "test rows given away": value("leaked", ".1%"),
     }
     return [block("At the largest m", "mean over repeats and speakers", columns, rows)]
-
-
-def labelled_units(pairs: pd.DataFrame, series: Series, values: Sequence[str]) -> pd.DataFrame:
-    """Name what pairs of sums are averaged over: speakers within a series, else repeats.
-
-    Returns
-    -------
-    DataFrame
-        ``experiment`` is the name of the series for experiments of one, of which one row each is
-        left, the mean over its repeats; ``protocol`` is "" outside series.
-    """
-    protocol = [series[name]["protocol"] if name in series else "" for name in pairs["experiment"]]
-    pairs = pairs.assign(protocol=protocol)
-    of_series = pairs["experiment"].isin(series)
-    keys = ["experiment", "protocol", "feature_map", "m"]
-    means = (
-        pairs[of_series]
-        .groupby(keys, sort=False, as_index=False)
-        .agg({**dict.fromkeys(values, "mean"), "reg_min": "min", "reg_max": "max", "note": "max"})
-    )
-    names = means["experiment"].map({name: of["name"] for name, of in series.items()})
-    return pd.concat([pairs[~of_series], means.assign(experiment=names)], ignore_index=True)

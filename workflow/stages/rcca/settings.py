@@ -1,6 +1,6 @@
 """Settings of stage rcca, and what its jobs cost."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import ceil
 from typing import Annotated, Any, Literal
@@ -46,16 +46,9 @@ MINUTES_BESIDE = 15
 MINUTES_IF_UNKNOWN = 12 * 60
 # A variant takes these from its experiment unless it gives its own.
 INHERITED = (
-    "dataset",
-    "split",
-    "standardise",
-    "components",
-    "features",
-    "maps",
-    "reg",
-    "width",
+    "dataset", "split", "standardise", "components", "features", "maps", "reg", "width",
     "same_landmarks",
-)
+)  # fmt: skip
 # What the schemes of splits are called where frames of speech are divided.
 PROTOCOLS = {"random": "frames", "groups": "utterances"}
 
@@ -76,10 +69,6 @@ class Deep(Settings):
         None, description="how many of the experiment's repeats; all if not given", exclude=True
     )
 
-    def operations(self, weights: int, rows: int) -> float:
-        """Return the multiplications and additions of one fit with so many weights and rows."""
-        raise NotImplementedError
-
 
 class DeepCCA(Deep):
     """Deep CCA as trained today, on the rows of the experiment: relu, Adam on mini-batches."""
@@ -90,10 +79,9 @@ class DeepCCA(Deep):
     batch_size: int = Field(500, ge=2, description="rows of a step, more than `components`")
     epochs: Repeats = Field(20, description="passes over the training rows")
 
-    def operations(self, weights: int, rows: int) -> float:
-        """Return the multiplications and additions of all candidates."""
-        candidates = len(self.regs) * len(self.learning_rates)
-        return 6.0 * weights * rows * self.epochs * candidates
+    def passes(self) -> float:
+        """Return how often all candidates together go over the training rows."""
+        return len(self.regs) * len(self.learning_rates) * self.epochs
 
 
 class DeepCCA2013(Deep):
@@ -113,11 +101,10 @@ class DeepCCA2013(Deep):
     )
     epochs: Repeats = Field(10, description="how often so many steps are taken at most")
 
-    def operations(self, weights: int, rows: int) -> float:
-        """Return the multiplications and additions of all candidates."""
-        candidates = len(self.regs) * len(self.decays)
+    def passes(self) -> float:
+        """Return how often all candidates together go over the training rows."""
         # Pretraining costs about as much as one epoch and a half.
-        return 6.0 * weights * rows * self.steps * (self.epochs + 1.5) * candidates
+        return len(self.regs) * len(self.decays) * self.steps * (self.epochs + 1.5)
 
 
 class KernelCCA(Settings):
@@ -237,7 +224,7 @@ class Experiment(models.Experiment):
         """Return the settings of a job; ``draws`` names the experiment whose draws it shares."""
         return super().job(draws=self.variant_of or more["name"], **more)
 
-    def networks(self) -> dict[str, Deep]:
+    def networks(self) -> dict[str, DeepCCA | DeepCCA2013]:
         """Return the settings of deep CCA, of each kind that is asked for."""
         kinds = {"dcca": self.dcca, "dcca2013": self.dcca2013}
         return {kind: each for kind, each in kinds.items() if each}
@@ -256,20 +243,13 @@ class Experiment(models.Experiment):
         own = getattr(self, kind).model_dump(mode="json")
         return {**shared, "components": self.components, "baseline": own, **more}
 
-    def cross_validated(self) -> dict[str, Any]:
-        """Return what a job that chooses reg is asked for beside the fit's own settings."""
-        assert self.cv is not None
-        return {
-            "features": self.cv.features or self.features,
-            "other_regs": self.cv.regs,
-            "folds": self.cv.folds,
-        }
+    def choice(self, key: str) -> dict[str, Any]:
+        """Return what a job that chooses reg is asked for by ``cv`` or ``model``, beside the fit's.
 
-    def kept(self) -> dict[str, Any]:
-        """Return what a job that keeps a model is asked for beside the fit's own settings."""
-        assert self.model is not None
-        own = {"folds": self.model.folds, "permutations": self.model.permutations}
-        return {"other_regs": self.model.regs, **own}
+        The values of m are those of the fit unless ``cv`` gives its own.
+        """
+        own = getattr(self, key).model_dump(mode="json", exclude_none=True)
+        return {"other_regs": own.pop("regs"), **own}
 
     def problems(self, data: Facts) -> Iterator[str]:
         """Yield what is wrong with the sizes, the split or the baselines."""
@@ -297,76 +277,67 @@ class Experiment(models.Experiment):
         if self.kcca and self.kcca.sizes[0] <= self.components:
             yield f"kcca.sizes: must be larger than components = {self.components}"
 
-    def mem_mb(self) -> int:
-        """Return the memory of a fit or one shard of it, in millions of bytes."""
-        split = SPLIT_BYTES_PER_ROW * (self.training_rows or 0)
-        return fit_mem_mb(max(self.features)) + ceil(split / 1e6)
-
-    def cv_mem_mb(self) -> int:
-        """Return the memory of choosing reg: a fit, and the moments of each fold."""
-        if self.cv is None:
-            return 0
-        m = max(self.cv.features or self.features)
-        return fit_mem_mb(m) + ceil((self.cv.folds + 1) * 24e-6 * m**2)
-
-    def job_minutes(self, threads: int) -> int:
-        """Return the minutes that a fit, or one shard of it, or choosing reg may take."""
-        if self.training_rows is None:
-            return MINUTES_IF_UNKNOWN
-        operations = self._fit_operations() + self._cv_operations()
-        return _cautious_minutes(operations, threads)
-
-    def model_mem_mb(self) -> int:
-        """Return the memory of keeping a model: a fit, and the moments of each fold."""
-        assert self.model is not None
-        return self.mem_mb() + ceil((self.model.folds + 1) * 24e-6 * max(self.features) ** 2)
-
-    def model_minutes(self, threads: int) -> int:
-        """Return the minutes that keeping a model may take: two passes, and its solutions."""
-        if self.training_rows is None or self.model is None:
-            return MINUTES_IF_UNKNOWN
-        solutions = self.model.folds * len(self.model.regs)
-        operations = 2 * self._pass_operations(max(self.features))
-        operations += solutions * self._solve_operations(self.features)
-        return _cautious_minutes(operations, threads)
-
-    def deep_mem_mb(self) -> int:
-        """Return the memory of deep CCA, in millions of bytes: both views, twice."""
+    def mem_mb(self, kind: str = "fit") -> int:
+        """Return the megabytes of a job: "fit" (or a shard), "cv", "model", "deep" or "kcca"."""
         rows, columns = self.training_rows or 100_000, facts_of(self.dataset).columns or 1000
-        return PROCESSES_MB + ceil(rows * columns * (8 + 4) / 1e6)
+        if kind == "deep":  # both views, twice
+            return PROCESSES_MB + ceil(rows * columns * (8 + 4) / 1e6)
+        if kind == "kcca":  # n × n numbers
+            return 1000 + ceil(9e-6 * max(self._kernel_sizes()) ** 2)
+        m, folds = max(self.features), 0
+        if kind == "cv" and self.cv:
+            m, folds = max(self.cv.features or self.features), self.cv.folds + 1
+        if kind == "model" and self.model:
+            folds = self.model.folds + 1
+        moments, split = folds * 24 * m**2, SPLIT_BYTES_PER_ROW * (self.training_rows or 0)
+        return fit_mem_mb(m) + ceil((moments + split) / 1e6)
 
-    def deep_minutes(self, kind: str, threads: int) -> int:
-        """Return the minutes that one repeat of deep CCA may take."""
-        if self.training_rows is None:
+    def job_minutes(self, kind: str, threads: int) -> int:
+        """Return the minutes that a job of a kind may take."""
+        if self.training_rows is None and kind != "kcca":
             return MINUTES_IF_UNKNOWN
-        return _cautious_minutes(self._deep_operations(kind), min(threads, 2))
-
-    def kernel_mem_mb(self) -> int:
-        """Return the memory of the largest kernel CCA, in millions of bytes: n × n numbers."""
-        return 1000 + ceil(9e-6 * max(self._kernel_sizes()) ** 2)
-
-    def kernel_minutes(self, threads: int) -> int:
-        """Return the minutes that kernel CCA at all n may take."""
-        return _cautious_minutes(self._kernel_operations(), threads)
+        threads = min(threads, 2) if kind in self.networks() else threads
+        seconds = self._operations(kind) / CAUTIOUS_OPERATIONS_PER_SECOND / threads
+        return MINUTES_BESIDE + ceil(seconds / 60)
 
     def forecast(self, cores: int) -> float:
         """Estimate the minutes of all jobs of the experiment from their operations."""
         if self.training_rows is None:
             return 0.0
         maps = len(set(self.maps) - {"linear"})
-        cross_validated = self.cv.repeats if self.cv else 0
-        operations = maps * self.repeats * self._fit_operations()
-        operations += maps * cross_validated * self._cv_operations()
-        # Timed on one core too, while the others are idle.
-        operations += maps * (cores + 1) * sum(map(self._timed_operations, self.timing))
-        operations += sum(
-            timed_repeats(m) * (FULL_SVD_OPERATIONS * float(m) ** 3) for m in self.timing
-        )
-        operations += sum(self._deep_operations(fit.split("-")[0]) for fit in self.deep_fits())
-        operations += self._kernel_operations()
-        jobs = len(self.maps) * (self.repeats + cross_validated + len(self.timing))
+        repeats = {"fit": self.repeats, "cv": self.cv.repeats if self.cv else 0}
+        repeats["model"] = 1 if self.model else 0
+        operations = sum(maps * count * self._operations(kind) for kind, count in repeats.items())
+        for m in self.timing:
+            fit = self._pass_operations(m) + self._solve_operations([m])
+            # Timed on one core too, while the others are idle.
+            timed = maps * (cores + 1) * fit + FULL_SVD_OPERATIONS * float(m) ** 3
+            operations += timed_repeats(m) * timed
+        operations += sum(self._operations(fit.split("-")[0]) for fit in self.deep_fits())
+        operations += self._operations("kcca") if self.kcca else 0
+        jobs = len(self.maps) * (sum(repeats.values()) + len(self.timing))
         seconds = operations / OPERATIONS_PER_SECOND / cores + jobs * SECONDS_A_JOB
         return seconds / 60
+
+    def _operations(self, kind: str) -> float:
+        """Estimate the multiplications and additions of a job, of a fit those of one shard."""
+        if kind in self.networks():
+            network = self.networks()[kind]
+            columns = (facts_of(self.dataset).columns or 1000) // 2
+            layers = (columns, *network.hidden, self.components)
+            weights = 2 * sum(before * after for before, after in pairwise(layers))
+            return 6.0 * weights * (self.training_rows or 0) * network.passes()
+        if kind == "kcca" and self.kcca:
+            chosen, regs = self.kcca.chosen_up_to, len(self.kcca.regs)
+            return sum(float(n) ** 3 * (regs if n <= chosen else 1) for n in self._kernel_sizes())
+        sizes, passes, solutions = self.features, 1 / self.shards, 1 + len(self.other_regs)
+        if kind == "cv" and self.cv:
+            sizes, passes = self.cv.features or self.features, 1
+            solutions = (self.cv.folds + 1) * len(self.cv.regs)
+        if kind == "model" and self.model:
+            passes, solutions = 2, self.model.folds * len(self.model.regs)
+        of_passes = passes * self._pass_operations(max(sizes))
+        return of_passes + solutions * self._solve_operations(sizes)
 
     def _pass_operations(self, m: int) -> float:
         return 4.0 * (self.training_rows or 0) * m**2
@@ -375,36 +346,16 @@ class Experiment(models.Experiment):
         singular = SVD_OPERATIONS * self.components * sum(float(m) ** 2 for m in sizes)
         return FACTOR_OPERATIONS * float(max(sizes)) ** 3 + singular
 
-    def _fit_operations(self) -> float:
-        solutions = (1 + len(self.other_regs)) * self._solve_operations(self.features)
-        return self._pass_operations(max(self.features)) / self.shards + solutions
-
-    def _cv_operations(self) -> float:
-        if self.cv is None:
-            return 0.0
-        sizes = self.cv.features or self.features
-        solutions = (self.cv.folds + 1) * len(self.cv.regs) * self._solve_operations(sizes)
-        return self._pass_operations(max(sizes)) + solutions
-
-    def _timed_operations(self, m: int) -> float:
-        return timed_repeats(m) * (self._pass_operations(m) + self._solve_operations([m]))
-
-    def _deep_operations(self, kind: str) -> float:
-        own = self.networks()[kind]
-        columns = (facts_of(self.dataset).columns or 1000) // 2
-        sizes = (columns, *own.hidden, self.components)
-        weights = 2 * sum(before * after for before, after in pairwise(sizes))
-        return own.operations(weights, self.training_rows or 0)
-
     def _kernel_sizes(self) -> list[int]:
         assert self.kcca is not None
         return [min(n, self.training_rows or n) for n in self.kcca.sizes]
 
-    def _kernel_operations(self) -> float:
-        if self.kcca is None:
-            return 0.0
-        chosen, regs = self.kcca.chosen_up_to, len(self.kcca.regs)
-        return sum(float(n) ** 3 * (regs if n <= chosen else 1) for n in self._kernel_sizes())
+
+def _having(*keys: str) -> Callable[["Rcca"], list[str]]:
+    """Make a method that lists the experiments which set one of these keys, empty by default."""
+    return lambda stage: [
+        name for name, each in stage.items() if any(getattr(each, key) for key in keys)
+    ]
 
 
 class Rcca(Experiments[Experiment]):
@@ -432,29 +383,18 @@ class Rcca(Experiments[Experiment]):
             raise ValidationError.from_exception_data(cls.__name__, unknown)
         return complete
 
-    def having(self, key: str) -> list[str]:
-        """List the experiments that set a key which is empty by default."""
-        return [name for name, each in self.items() if getattr(each, key)]
+    # Lists of experiments, for rules and exhibits.
+    modelled = _having("model")
+    timed = _having("timing")
+    chosen = _having("cv")
+    with_other_regs = _having("other_regs")
+    deep = _having("dcca", "dcca2013")
+    compared = _having("dcca", "dcca2013", "kcca")
 
     def largest_mem_mb(self) -> int:
-        """Return the memory of the largest fit or choice of reg."""
-        return max((max(each.mem_mb(), each.cv_mem_mb()) for _, each in self.items()), default=0)
-
-    def modelled(self) -> list[str]:
-        """List the experiments that keep a model."""
-        return self.having("model")
-
-    def timed(self) -> list[str]:
-        """List the experiments with timed fits."""
-        return self.having("timing")
-
-    def chosen(self) -> list[str]:
-        """List the experiments that choose reg by cross-validation."""
-        return self.having("cv")
-
-    def with_other_regs(self) -> list[str]:
-        """List the experiments that report other values of reg."""
-        return self.having("other_regs")
+        """Return the memory of the largest fit, choice of reg or model that is kept."""
+        kinds = ("fit", "cv", "model")
+        return max((each.mem_mb(kind) for _, each in self.items() for kind in kinds), default=0)
 
     def series(self) -> dict[str, dict[str, Any]]:
         """Return series and protocol of the experiments that belong to one."""
@@ -463,18 +403,6 @@ class Rcca(Experiments[Experiment]):
             for name, each in self.items()
             if each.series
         }
-
-    def deep(self) -> list[str]:
-        """List the experiments with deep CCA of either kind."""
-        return [name for name, each in self.items() if each.networks()]
-
-    def compared(self) -> list[str]:
-        """List the experiments with deep or kernel CCA."""
-        return [name for name, each in self.items() if each.networks() or each.kcca]
-
-    def clocked(self) -> list[str]:
-        """List the experiments in which a method is timed."""
-        return [name for name, _ in self.items() if name in {*self.timed(), *self.compared()}]
 
     def raced(self) -> list[str]:
         """List the experiments in which deep CCA runs against timed RCCA."""
@@ -508,10 +436,6 @@ class Rcca(Experiments[Experiment]):
 def timed_repeats(m: int) -> int:
     """Return how often a fit at m is timed."""
     return TIMED_REPEATS if m <= REPEATED_FEATURES else 1
-
-
-def _cautious_minutes(operations: float, threads: int) -> int:
-    return MINUTES_BESIDE + ceil(operations / CAUTIOUS_OPERATIONS_PER_SECOND / threads / 60)
 
 
 SETTINGS = Rcca

@@ -1,32 +1,22 @@
 """The smaller tables of stage rcca: values of reg, variants, and the leak audit."""
 
-from collections.abc import Callable, Mapping
-from os import PathLike
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-from workflow.lib.provenance import write_text
 from workflow.lib.published import beside_published
-from workflow.lib.tables import MAP_NAMES, number, plus_minus
-from workflow.stages.rcca.series import PROTOCOL_NAMES, Series, labelled_units
-from workflow.stages.rcca.table1 import Block, block, rcca_summary
+from workflow.lib.tables import plus_minus
+from workflow.stages.rcca.blocks import FIT, Block, Cell, Columns, between, block, spread, value
+from workflow.stages.rcca.series import PROTOCOL_NAMES, Series
+from workflow.stages.rcca.table1 import rcca_summary
 
 KINDS = ("duplicate in x", "duplicate in y", "duplicate in both", "shared frame")
 LEAKS_COLUMNS = ("experiment", "part", "kind", "rows", "of", "share")
-CV_COLUMNS = (
-    "experiment",
-    "feature_map",
-    "repeat",
-    "reg",
-    "m",
-    "cv_sum",
-    "test_sum",
-    "predicted_error",
-)
+_FIT = ["experiment", "feature_map", "m", "repeat"]
+CV_COLUMNS = (*_FIT, "reg", "cv_sum", "test_sum", "predicted_error")
 # Correlations that may be off by more than this are at the floor of the arithmetic.
 _ERROR_LIMIT = 1e-3
-_FIT = ["experiment", "feature_map", "m", "repeat"]
 _PAIR = ["feature_map", "m", "repeat"]
 
 
@@ -73,36 +63,50 @@ def chosen(pairs: pd.DataFrame, series: Series) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per experiment or series, protocol, map and m: the least and the largest reg
-        chosen, mean and standard deviation of the test sums and of the gain, over ``repeats``
-        pairs; ``on_edge`` if a choice has a note.
+        One row per experiment or series, protocol ("" outside series), map and m: the least and
+        the largest reg chosen, mean and standard deviation of the test sums and of the gain, over
+        ``repeats`` pairs; ``on_edge`` if a choice has a note.
     """
-    sums = ["test_sum", "fixed_sum", "gain"]
-    units = labelled_units(pairs.assign(reg_min=pairs["reg"], reg_max=pairs["reg"]), series, sums)
-    groups = units.groupby(["experiment", "protocol", "feature_map", "m"], sort=False)
-    found = groups.agg(
+    of = [series.get(name, {"name": name, "protocol": ""}) for name in pairs["experiment"]]
+    in_series = pairs["experiment"].isin(series)
+    units = pairs.assign(
+        experiment=[each["name"] for each in of],
+        protocol=[each["protocol"] for each in of],
+        unit=pairs["experiment"].astype(object).where(in_series, pairs["repeat"]),
+    )
+    keys = ["experiment", "protocol", "feature_map", "m"]
+    # A speaker counts once, whatever its repeats.
+    means = units.groupby([*keys, "unit"], sort=False).agg(
+        reg_min=("reg", "min"),
+        reg_max=("reg", "max"),
+        note=("note", "max"),
+        chosen=("test_sum", "mean"),
+        fixed=("fixed_sum", "mean"),
+        gain=("gain", "mean"),
+    )
+    found = means.groupby(keys, sort=False).agg(
         reg_min=("reg_min", "min"),
         reg_max=("reg_max", "max"),
         note=("note", "max"),
         repeats=("gain", "size"),
-        **{
-            f"{new}_{kind}": (old, how)
-            for new, old in (("chosen", "test_sum"), ("fixed", "fixed_sum"), ("gain", "gain"))
-            for kind, how in (("mean", "mean"), ("sd", "std"))
-        },
-    ).reset_index()
-    return found.assign(on_edge=found["note"] != "")
+        chosen_mean=("chosen", "mean"),
+        chosen_sd=("chosen", "std"),
+        fixed_mean=("fixed", "mean"),
+        fixed_sd=("fixed", "std"),
+        gain_mean=("gain", "mean"),
+        gain_sd=("gain", "std"),
+    )
+    return found.assign(on_edge=found["note"] != "").reset_index()
 
 
 def chosen_blocks(choice: pd.DataFrame, titles: Mapping[str, str]) -> list[Block]:
     """Lay out `chosen`, one block per experiment, and per protocol of a series."""
-    columns: dict[str, Callable[[Any], str]] = {
-        "method": lambda row: MAP_NAMES[row["feature_map"]],
-        "m": lambda row: str(row["m"]),
-        "reg fixed: test": lambda row: plus_minus(row["fixed_mean"], row["fixed_sd"]),
+    columns: Columns = {
+        **FIT,
+        "reg fixed: test": spread("fixed"),
         "reg chosen": _range,
-        "test": lambda row: plus_minus(row["chosen_mean"], row["chosen_sd"]),
-        "gain": lambda row: plus_minus(row["gain_mean"], row["gain_sd"], "+.2f"),
+        "test": spread("chosen"),
+        "gain": spread("gain", "+.2f"),
     }
     return [
         block(titles[str(name)], PROTOCOL_NAMES.get(str(protocol), ""), columns, rows)
@@ -111,29 +115,18 @@ def chosen_blocks(choice: pd.DataFrame, titles: Mapping[str, str]) -> list[Block
 
 
 def _range(row: Any) -> str:
-    least, most = row["reg_min"], row["reg_max"]
-    text = f"{least:g}" if least == most else f"{least:g} to {most:g}"
+    text = between(row["reg_min"], row["reg_max"], "g")
     return f"{text} ({row['note']})" if row["note"] else text
 
 
 def by_reg(
-    sums: pd.DataFrame, regs: pd.DataFrame, published: pd.DataFrame, paper: list[str]
+    sums: pd.DataFrame, regs: pd.DataFrame, published: pd.DataFrame, experiments: list[str]
 ) -> pd.DataFrame:
-    """Summarise the test sums at the fixed and at other values of reg, beside the paper's.
-
-    Parameters
-    ----------
-    sums, regs : DataFrame
-        Rows of the rcca stage at the fixed reg, and at others.
-    published : DataFrame
-        ``resources/paper/table1_rcca.csv``.
-    paper : list of str
-        The experiments that follow the paper's protocol.
-    """
+    """Summarise rows of the stage at the fixed reg and at others, beside the paper's."""
     both = pd.concat([sums[sums["experiment"].isin(regs["experiment"])], regs])
     found = [rcca_summary(rows).assign(reg=reg) for reg, rows in both.groupby("reg")]
     found = found or [rcca_summary(both).assign(reg=None)]  # where nothing was run
-    return beside_published(pd.concat(found, ignore_index=True), published, paper)
+    return beside_published(pd.concat(found, ignore_index=True), published, experiments)
 
 
 def reg_blocks(found: pd.DataFrame, titles: Mapping[str, str]) -> list[Block]:
@@ -143,17 +136,13 @@ def reg_blocks(found: pd.DataFrame, titles: Mapping[str, str]) -> list[Block]:
         regs = sorted(rows["reg"].unique(), reverse=True)
         lines = rows[rows["reg"] == regs[0]].sort_values(["feature_map", "m"])
         cells = {(row["reg"], row["feature_map"], row["m"]): row for row in rows.to_dict("records")}
-        columns: dict[str, Callable[[Any], str]] = {
-            "method": lambda row: MAP_NAMES[row["feature_map"]],
-            "m": lambda row: str(row["m"]),
-            "paper": lambda row: number(row["paper"], ".2f"),
-            **{f"reg = {reg:g}": _at(reg, cells) for reg in regs},
-        }
+        columns = FIT | {"paper": value("paper")}
+        columns |= {f"reg = {reg:g}": _at(reg, cells) for reg in regs}
         blocks.append(block(titles[str(name)], "test (less the paper's)", columns, lines))
     return blocks
 
 
-def _at(reg: float, cells: Mapping[tuple[float, str, int], Any]) -> Callable[[Any], str]:
+def _at(reg: float, cells: Mapping[tuple[float, str, int], Any]) -> Cell:
     def cell(line: Any) -> str:
         row = cells[reg, line["feature_map"], line["m"]]
         test = plus_minus(row["test_mean"], row["test_sd"])
@@ -170,12 +159,6 @@ def beside_base(sums: pd.DataFrame, variants: Mapping[str, str]) -> pd.DataFrame
     sums : DataFrame
         Rows of the rcca stage: one per experiment, map, repeat and m.
     variants : mapping of variant to its experiment
-
-    Returns
-    -------
-    DataFrame
-        One row per variant, map and m: mean and standard deviation over repeats of the test sum
-        and of its difference from the experiment's.
     """
     found = []
     for name, base in variants.items():
@@ -198,12 +181,11 @@ def beside_base(sums: pd.DataFrame, variants: Mapping[str, str]) -> pd.DataFrame
 
 def variant_blocks(compared: pd.DataFrame, titles: Mapping[str, str]) -> list[Block]:
     """Lay out `beside_base`, one block per experiment."""
-    columns: dict[str, Callable[[Any], str]] = {
+    columns: Columns = {
         "variant": lambda row: titles[row["experiment"]],
-        "method": lambda row: MAP_NAMES[row["feature_map"]],
-        "m": lambda row: str(row["m"]),
-        "test": lambda row: plus_minus(row["test_mean"], row["test_sd"]),
-        "difference": lambda row: plus_minus(row["difference_mean"], row["difference_sd"], "+.2f"),
+        **FIT,
+        "test": spread("test"),
+        "difference": spread("difference", "+.2f"),
     }
     return [
         block(f"Variants of {titles[str(base)]}", "differences by repeat", columns, rows)
@@ -211,33 +193,21 @@ def variant_blocks(compared: pd.DataFrame, titles: Mapping[str, str]) -> list[Bl
     ]
 
 
-def write_leaks_table(
-    path: str | PathLike[str], leaks: pd.DataFrame, titles: Mapping[str, str]
-) -> None:
-    """Write the Markdown table: one line per experiment and part, one column per kind of leak.
-
-    Parameters
-    ----------
-    path : path
-    leaks : DataFrame
-        Rows of `workflow.data.audit.leak_audit` with a column ``experiment``.
-    titles : mapping of experiment to title
-    """
-    lines = [
-        f"| experiment | part | rows | {' | '.join(KINDS)} |",
-        "|---|---|---:|" + "---:|" * len(KINDS),
-    ]
-    for name, title in titles.items():
-        for part in ("tune", "test"):
-            rows = leaks[(leaks["experiment"] == name) & (leaks["part"] == part)]
-            if len(rows) and rows["of"].iloc[0]:
-                cells = " | ".join(_cell(rows, kind) for kind in KINDS)
-                lines.append(f"| {title} | {part} | {rows['of'].iloc[0]} | {cells} |")
-    write_text(path, "\n".join(lines) + "\n")
+def leak_blocks(leaks: pd.DataFrame, titles: Mapping[str, str]) -> list[Block]:
+    """Lay out the leak audit: one line per experiment and part, one column per kind of leak."""
+    found = {
+        (row["experiment"], row["part"], row["kind"]): f"{row['rows']} ({row['share']:.1%})"
+        for row in leaks.to_dict("records")
+    }
+    lines = leaks[leaks["of"] > 0].drop_duplicates(["experiment", "part"])
+    columns: Columns = {
+        "experiment": lambda row: titles[row["experiment"]],
+        "part": lambda row: row["part"],
+        "rows": value("of", ".0f"),
+        **{kind: _leaks_of(kind, found) for kind in KINDS},
+    }
+    return [block("Rows that training rows give away", "first repeats", columns, lines)]
 
 
-def _cell(rows: pd.DataFrame, kind: str) -> str:
-    found = rows[rows["kind"] == kind]
-    if not len(found):
-        return "–"
-    return f"{found['rows'].iloc[0]} ({found['share'].iloc[0]:.1%})"
+def _leaks_of(kind: str, found: Mapping[tuple[str, str, str], str]) -> Cell:
+    return lambda row: found.get((row["experiment"], row["part"], kind), "–")

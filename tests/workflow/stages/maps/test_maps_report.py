@@ -19,7 +19,12 @@ from workflow.stages.maps.tables import (
     with_measured,
 )
 from workflow.stages.maps.times import TIME_COLUMNS
-from workflow.stages.rcca.baselines_tables import DEEP_COLUMNS, KERNEL_COLUMNS, baselines_summary
+from workflow.stages.rcca.baselines_tables import (
+    DEEP_COLUMNS,
+    KERNEL_COLUMNS,
+    baseline_fits,
+    baselines_summary,
+)
 
 PAPER = Path(__file__).parents[4] / "resources" / "paper"
 PUBLISHED = pd.read_csv(PAPER / "table1_rcca.csv")
@@ -82,9 +87,8 @@ def baselines():
     layers = "392-400-400-50; 392-400-400-50; relu"
     deep = {"method": "dcca", "architecture": layers, "parameters": 675300}
     kernel = {"method": "kcca", "n": 4000, "reg_over_n": 1e-4}
-    return baselines_summary(
-        pd.DataFrame([fixed | deep]), pd.DataFrame([fixed | kernel | {"parameters": 3536000}])
-    )
+    exact = pd.DataFrame([fixed | kernel | {"parameters": 3536000}])
+    return baselines_summary(baseline_fits(pd.DataFrame([fixed | deep]), exact))
 
 
 @pytest.fixture
@@ -173,7 +177,7 @@ def test_measured_models_stand_beside_the_paper_s_own_protocol_only(counted, bas
         other = with_measured(counted, baselines.assign(**change), PUBLISHED, ["mnist"])
         assert len(other) == len(counted)
     nothing = [pd.DataFrame(columns=list(names)) for names in (DEEP_COLUMNS, KERNEL_COLUMNS)]
-    other = with_measured(counted, baselines_summary(*nothing), PUBLISHED, ["mnist"])
+    other = with_measured(counted, baselines_summary(baseline_fits(*nothing)), PUBLISHED, ["mnist"])
     assert "measured" not in size_table(other)
 
 

@@ -5,8 +5,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from workflow.data.catalogue import prepare
-from workflow.data.prepared import load_prepared
 from workflow.stages.rcca import kernel
 from workflow.stages.rcca.deep import NETWORKS, Deep, fit_deep
 from workflow.stages.rcca.fit import Experiment
@@ -33,11 +31,9 @@ KERNEL = Trial(
 )
 
 
-@pytest.fixture(scope="module")
-def digits(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("data") / "digits"
-    prepare("digits", directory)
-    return load_prepared(directory)
+@pytest.fixture
+def digits(prepared):
+    return prepared("digits")
 
 
 def test_rows_are_those_of_rcca(digits):
@@ -55,7 +51,10 @@ def test_split_without_tuning_rows_sets_training_rows_aside(digits):
 
 @pytest.mark.parametrize("deep", [DEEP, DEEP_2013], ids=NETWORKS)
 def test_deep_rows_say_what_was_fitted_and_how_long_it_took(digits, tmp_path, deep):
-    sums, curve, search = fit_deep(deep, digits, lambda number: tmp_path / f"{number}.npz")
+    first, again = (
+        fit_deep(deep, digits, lambda number: tmp_path / f"{number}.npz") for _ in range(2)
+    )
+    sums, curve, search = first
     (row,) = sums.to_dict("records")
     units = {"dcca": "relu", "dcca2013": "cube root"}[deep.network]
     assert row["method"] == deep.network
@@ -74,21 +73,16 @@ def test_deep_rows_say_what_was_fitted_and_how_long_it_took(digits, tmp_path, de
     best = search.loc[search["tune_sum"].idxmax()]
     assert search["is_chosen"].sum() == best["is_chosen"] == 1
     assert (row["reg"], row["tune_sum"]) == (best["reg"], best["tune_sum"])
+    # Again, from its checkpoints, training was at its end.
+    assert again.sums["test_sum"].tolist() == sums["test_sum"].tolist()
+    assert again.curve["minutes"].tolist() == curve["minutes"].tolist()
+    assert again.sums["minutes"].iloc[0] > curve["minutes"].iloc[-1]
 
 
 def test_candidates_are_all_combinations_and_start_from_the_same_weights():
     found = [(each["reg"], each["learning_rate"]) for each in DEEP.candidates()]
     assert found == [(1e-4, 1e-2), (1e-4, 1e-4), (1e-1, 1e-2), (1e-1, 1e-4)]
     assert len({DEEP.estimator(each).seed for each in DEEP.candidates()}) == 1
-
-
-def test_deep_training_goes_on_from_its_checkpoints(digits, tmp_path):
-    first, again = (
-        fit_deep(DEEP, digits, lambda number: tmp_path / f"{number}.npz") for _ in range(2)
-    )
-    assert again.sums["test_sum"].tolist() == first.sums["test_sum"].tolist()
-    assert again.sums["minutes"].iloc[0] > again.curve["minutes"].iloc[-1]
-    assert again.curve["minutes"].tolist() == first.curve["minutes"].tolist()
 
 
 def test_kernel_rows_choose_reg_on_tuning_rows_and_keep_it_beyond(digits, tmp_path):
@@ -120,29 +114,16 @@ def test_size_beyond_memory_is_left_out_with_the_reason(digits, tmp_path, monkey
     assert "GB of memory" in rows["left_out"].iloc[-1]
 
 
-def test_finished_fits_are_not_made_again(tmp_path):
-    calls = []
-
-    def compute():
-        calls.append(1)
-        return {"n": 5, "value": 7.0}
-
-    first = PartialRows(tmp_path / "rows.json").get({"n": 5}, compute)
-    again = PartialRows(tmp_path / "rows.json").get({"n": 5}, compute)
-    assert first == again == {"n": 5, "value": 7.0}
-    assert len(calls) == 1
-
-
-@pytest.mark.parametrize("harm", ["flip", "cut", "empty"])
-def test_damaged_fits_are_made_again(tmp_path, capsys, harm):
+@pytest.mark.parametrize("harm", ["none", "flip", "cut", "empty"])
+def test_finished_fits_are_made_again_only_if_damaged(tmp_path, capsys, harm):
     file = tmp_path / "rows.json"
-    PartialRows(file).get({"n": 5}, lambda: {"n": 5, "value": 7.0})
+    first = PartialRows(file).get({"n": 5}, lambda: {"n": 5, "value": 7.0})
     content = file.read_bytes()
     harmed = {"flip": content.replace(b"7.0", b"8.0"), "cut": content[:-3], "empty": b""}
-    file.write_bytes(harmed[harm])
+    file.write_bytes(harmed.get(harm, content))
     again = PartialRows(file).get({"n": 5}, lambda: {"n": 5, "value": 9.0})
-    assert again["value"] == 9.0
-    assert "rows.json: damaged" in capsys.readouterr().err
+    assert (first["value"], again["value"]) == (7.0, 7.0 if harm == "none" else 9.0)
+    assert ("rows.json: damaged" in capsys.readouterr().err) == (harm != "none")
 
 
 def test_state_is_named_after_what_it_depends_on(tmp_path):

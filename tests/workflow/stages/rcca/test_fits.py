@@ -1,19 +1,19 @@
-"""Fits of the rcca stage: in shards, at other values of reg, cross-validated, timed."""
+"""Fits of the rcca stage: in shards, at other values of reg, cross-validated, timed, kept."""
 
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
-from rnca.cca import RCCA
-from rnca.model_selection import RCCACV
+from rnca import RCCA, RCCACV, load_model, save_model
 from workflow.data.prepared import load_prepared, write_prepared
 from workflow.stages.rcca.cv import cross_validate
 from workflow.stages.rcca.fit import Experiment, accumulate_shard, fit_path
+from workflow.stages.rcca.model import fit_model
 from workflow.stages.rcca.timing import time_fit, time_svds
 
 ROWS = 7000
@@ -67,22 +67,32 @@ def test_shards_give_the_answer_of_one_pass(data, tmp_path, count, changes):
         )
 
 
-def harm_header(path):
+def lost(path, fit, data):
+    path.unlink()
+
+
+def damaged_header(path, fit, data):
     path.write_bytes(b"?" + path.read_bytes()[1:])
 
 
-def harm_matrix(path):
+def damaged_matrix(path, fit, data):
     damaged = bytearray(path.read_bytes())
     damaged[len(damaged) // 2] ^= 1
     path.write_bytes(damaged)
 
 
-@pytest.mark.parametrize("harm", [Path.unlink, harm_header, harm_matrix])
-def test_lost_or_damaged_shard_is_computed_again_alone(data, tmp_path, monkeypatch, capsys, harm):
+def of_other_rows(path, fit, data):
+    accumulate_shard(fit, data, 0, 2).save(path)
+
+
+@pytest.mark.parametrize("harm", [lost, damaged_header, damaged_matrix, of_other_rows])
+def test_lost_damaged_or_foreign_shard_is_computed_again_alone(
+    data, tmp_path, monkeypatch, capsys, harm
+):
     fit = experiment()
     paths = write_shards(tmp_path, data, fit, 4)
     whole = fit_path(fit, data, paths)
-    harm(paths[2])
+    harm(paths[2], fit, data)
     ranges = []
     original = RCCA.accumulate
     monkeypatch.setattr(
@@ -92,13 +102,6 @@ def test_lost_or_damaged_shard_is_computed_again_alone(data, tmp_path, monkeypat
     assert ranges == [(4096, 6144)]
     assert "2.npz" in capsys.readouterr().err
     pd.testing.assert_frame_equal(mended.sums, whole.sums)
-
-
-def test_shard_of_other_rows_is_computed_again(data, tmp_path):
-    fit = experiment()
-    paths = write_shards(tmp_path, data, fit, 2)
-    accumulate_shard(fit, data, 0, 4).save(paths[0])
-    assert fit_path(fit, data, paths).sums["n_train"].eq(6500).all()
 
 
 def test_linear_features_of_views_with_unequal_columns_have_other_regs_too(data):
@@ -183,6 +186,45 @@ def test_fit_is_timed_as_often_as_asked_on_each_number_of_threads(data):
     times = time_fit(experiment(times=2), data, threads=[1, 2])
     assert times["repeat"].tolist() == [0, 0, 1, 1]
     assert times["threads"].tolist() == [1, 2, 1, 2]
+
+
+DIGITS = {
+    "split": {"scheme": "random", "train": 1200, "tune": 200, "test": 397},
+    "other_regs": [1e-3, 1e-1],
+    "folds": 3,
+    "permutations": 19,
+}
+
+
+@pytest.mark.parametrize("standardise", [False, True])
+def test_what_is_kept_belongs_together(prepared, tmp_path, standardise):
+    data, own = prepared("digits"), experiment(**DIGITS, standardise=standardise)
+    kept = fit_model(own, data)
+    assert len(kept.scores) == 4
+    best = kept.scores.loc[kept.scores["mean_sum"].idxmax()]
+    chosen = kept.inference.iloc[0]
+    assert (chosen["m"], chosen["reg"]) == (best["m"], best["reg"])
+    assert (kept.inference["p_value"] == 0.05).all()  # 19 permutations, and all are real
+    save_model(kept.model, tmp_path / "model.npz")
+    again = load_model(tmp_path / "model.npz")
+    rows = own.rows(data)
+    test = kept.variables["part"] == "test"
+    assert_array_equal(kept.variables["row"][test], rows.test)
+    # From the prepared columns by what the table of loadings says.
+    of_x = kept.loadings[kept.loadings["view"] == "x"]
+    raw = (data.x[np.sort(rows.test)] - of_x["offset"].to_numpy()) / of_x["scale"].to_numpy()
+    kept_x = kept.variables["x"][test]
+    assert_allclose(again.transform(raw)[np.argsort(np.argsort(rows.test))], kept_x, atol=1e-4)
+    assert (of_x["scale"] == 1).all() != standardise
+
+
+def test_groups_stay_together_in_folds_and_permutations(prepared):
+    split = {"scheme": "groups", "train": 3000, "tune": 500, "test": 500}
+    own = experiment(**DIGITS | {"split": split, "feature_map": "linear", "standardise": True})
+    kept = fit_model(own, prepared("synthetic-speech"))
+    assert set(kept.variables["part"]) == {"train", "tune", "test"}
+    assert kept.inference["m"].nunique() == 1
+    assert kept.scores["m"].nunique() == 1  # linear features are as many as columns
 
 
 # Peak memory belongs to a process. Memory maps count with the pages that were read.

@@ -1,6 +1,7 @@
 """Stage rcca in the workflow: its settings, what it costs, what it leaves, what a kill leaves."""
 
 import time
+from math import ceil
 
 import numpy as np
 import pandas as pd
@@ -34,6 +35,10 @@ def checked(others=(), **changes):
 def test_memory_is_that_of_matrices_chunks_row_numbers_and_processes():
     assert fit_mem_mb(6000) == PROCESSES_MB + 1728 + 787
     assert checked()["one"].mem_mb() == checked().largest_mem_mb() == fit_mem_mb(6000) + 6
+    own = checked(cv={"regs": [1e-8], "folds": 3}, model={}, kcca={"sizes": [1000, 50_000]})["one"]
+    assert own.mem_mb("model") > own.mem_mb("cv") == fit_mem_mb(6000) + ceil(4 * 864 + 5.5)
+    assert own.mem_mb("kcca") == pytest.approx(8 * 50_000**2 / 1e6, rel=0.2)
+    assert own.mem_mb("deep") < 2000
 
 
 def test_amounts_double_with_each_attempt():
@@ -45,18 +50,30 @@ def test_amounts_double_with_each_attempt():
 
 
 @pytest.mark.parametrize(
-    ("changes", "threads", "minutes"),
+    ("kind", "changes", "threads", "minutes"),
     [
-        ({}, 1, 7),
-        ({}, 2, 4),
-        ({"shards": 3}, 1, 3),
-        ({"other_regs": [1e-6, 1e-3]}, 1, 8),
-        ({"cv": {"regs": [1e-8, 1e-3]}}, 1, 17),
-        ({"dataset": "xrmb", "split": {"scheme": "given"}}, 1, 5),
+        ("fit", {}, 1, 7),
+        ("fit", {}, 2, 4),
+        ("fit", {"shards": 3}, 1, 3),
+        ("fit", {"other_regs": [1e-6, 1e-3]}, 1, 8),
+        ("fit", {"dataset": "xrmb", "split": {"scheme": "given"}}, 1, 5),
+        ("cv", {"cv": {"regs": [1e-8, 1e-3]}}, 1, 10),
+        ("model", {"model": {"regs": [1e-8, 1e-3]}}, 1, 17),
+        ("dcca", {"dcca": {"hidden": [800, 800]}}, 1, 10),
+        ("dcca", {"dcca": {"hidden": [800, 800], "regs": [1e-4, 1e-3, 1e-2]}}, 1, 29),
+        ("dcca2013", {"dcca2013": {"epochs": 50}}, 1, 165),
+        ("kcca", {"kcca": {"sizes": [1000, 2000]}}, 1, 1),
+        ("kcca", {"kcca": {"sizes": [1000, 50_000]}}, 2, 53),
     ],
 )
-def test_minutes_follow_rows_threads_shards_and_factorisations(changes, threads, minutes):
-    assert checked(**changes)["one"].job_minutes(threads) == MINUTES_BESIDE + minutes
+def test_minutes_follow_rows_threads_shards_and_factorisations(kind, changes, threads, minutes):
+    assert checked(**changes)["one"].job_minutes(kind, threads) == MINUTES_BESIDE + minutes
+
+
+def test_unknown_rows_get_generous_time():
+    own = checked(dataset="xrmb", split={"scheme": "given"})["one"]
+    unknown = own.model_copy(update={"dataset": "mine"})
+    assert unknown.job_minutes("fit", 2) == unknown.job_minutes("dcca", 1) == MINUTES_IF_UNKNOWN
 
 
 def test_forecast_counts_every_job():
@@ -70,6 +87,7 @@ def test_forecast_counts_every_job():
     for more in (
         {"other_regs": [1e-6]},
         {"cv": {"regs": [1e-8, 1e-3], "features": [1000]}},
+        {"model": {}},
         {"timing": [1000]},
         {"dcca": {"hidden": [8]}},
         {"kcca": {"sizes": [2000]}},
@@ -78,44 +96,15 @@ def test_forecast_counts_every_job():
     # Timed on one core too: a fit takes twice as long there.
     timed = checked(**one | {"timing": [6000]})["one"].forecast(2) - alone
     assert timed > 3 * 100 / 60
-
-
-def test_unknown_rows_get_generous_time():
-    own = checked(dataset="xrmb", split={"scheme": "given"})["one"]
-    unknown = own.model_copy(update={"dataset": "mine"})
-    assert unknown.job_minutes(2) == unknown.deep_minutes("dcca", 1) == MINUTES_IF_UNKNOWN
-
-
-def test_costs_of_the_baselines_follow_their_sizes():
-    own = checked(dcca={"hidden": [800, 800]}, kcca={"sizes": [1000, 50_000]})["one"]
-    assert own.kernel_mem_mb() == pytest.approx(8 * 50_000**2 / 1e6, rel=0.2)
-    assert own.deep_mem_mb() < 2000
-    small = checked(kcca={"sizes": [1000, 2000]})["one"]
-    assert small.kernel_minutes(1) <= MINUTES_BESIDE + 1 < own.kernel_minutes(1)
-    assert own.kernel_minutes(1) > own.kernel_minutes(2)
-    assert own.deep_minutes("dcca", 1) < 60
-    searched = checked(dcca={"hidden": [800, 800], "regs": [1e-4, 1e-3, 1e-2, 1e-1]})["one"]
-    assert searched.deep_minutes("dcca", 1) > own.deep_minutes("dcca", 1)
-    longer = checked(dcca2013={"epochs": 50})["one"]
-    assert longer.deep_minutes("dcca2013", 1) > checked(dcca2013={})["one"].deep_minutes(
-        "dcca2013", 1
-    )
-
-
-def test_fits_of_seconds_are_timed_three_times_others_once():
     assert [timed_repeats(m) for m in (100, 3000, 4000)] == [3, 3, 1]
 
 
-def test_cross_validation_has_its_own_sizes_and_regs_if_given():
+def test_jobs_are_asked_for_what_they_depend_on():
     cv = {"regs": [1e-8, 1e-3], "features": [10]}
-    own = checked(cv=cv, other_regs=[1e-6])["one"]
-    job = own.job(name="one", repeat=0, seed=1) | own.cross_validated()
+    own = checked(cv=cv, other_regs=[1e-6], dcca={"hidden": [8], "repeats": 2})["one"]
+    job = own.job(name="one", repeat=0, seed=1) | own.choice("cv")
     assert (job["features"], job["other_regs"], job["folds"]) == ([10], [1e-8, 1e-3], 3)
-    assert checked(cv={"regs": [1e-8]})["one"].cross_validated()["features"] == [10, 6000]
-
-
-def test_baselines_have_the_rows_of_their_experiment_and_its_name():
-    own = checked(dcca={"hidden": [8], "repeats": 2})["one"]
+    assert "features" not in checked(cv={"regs": [1e-8]})["one"].choice("cv")  # then the fit's
     job = own.baseline("dcca", name="one", repeat=1, seed=3)
     assert (job["draws"], job["repeat"], job["components"]) == ("one", 1, 5)
     assert job["split"] == ONE["split"]
@@ -127,36 +116,28 @@ def test_deep_cca_has_the_repeats_of_its_experiment_unless_it_asks_for_fewer():
     own = checked(repeats=3, dcca={}, dcca2013={"repeats": 2})["one"]
     assert own.deep_fits() == ["dcca-0", "dcca-1", "dcca-2", "dcca2013-0", "dcca2013-1"]
     assert checked(repeats=1, dcca2013={"repeats": 2})["one"].deep_fits() == ["dcca2013-0"]
-
-
-def test_race_needs_timed_rcca_beside_deep_cca():
-    deep = {"dcca": {"hidden": [8]}}
-    assert checked(**deep).raced() == []
-    assert checked(**deep, timing=[10]).raced() == ["one"]
+    # It races against timed RCCA.
+    assert checked(dcca={}).raced() == []
+    assert checked(dcca={}, timing=[10]).raced() == ["one"]
 
 
 def test_variant_takes_over_what_it_does_not_change():
     base = {"reg": 1e-5, "dcca": {"hidden": [8]}, "timing": [10], "published": True}
-    both = checked({"wide": {"variant_of": "one", "title": "wide", "width": 0.5}}, **base)
-    base_job = both["one"].job(name="one", repeat=0, seed=1)
-    variant_job = both["wide"].job(name="wide", repeat=0, seed=1)
+    series = {"name": "z", "title": "Z", "paper": "xrmb"}
+    raw = {"variant_of": "one", "title": "raw", "series": series, "standardise": True}
+    wide = {"variant_of": "one", "title": "wide", "width": 0.5}
+    found = checked({"wide": wide, "raw": raw}, **base)
+    base_job = found["one"].job(name="one", repeat=0, seed=1)
+    variant_job = found["wide"].job(name="wide", repeat=0, seed=1)
     changed = {key for key in base_job if base_job[key] != variant_job[key]}
     assert changed == {"name", "width"}
     assert variant_job["draws"] == "one"
-    assert both["wide"].dcca is None
-    assert not both["wide"].timing
-    assert not both["wide"].published
-    assert both.main_titles() == {"one": "one"}
-    assert both.variants() == {"wide": "one"}
-
-
-def test_variant_within_a_series_stands_in_its_table_not_among_variants():
-    series = {"name": "z", "title": "Z", "paper": "xrmb"}
-    raw = {"variant_of": "one", "title": "raw", "series": series, "standardise": True}
-    both = checked({"raw": raw})
-    assert both.variants() == {}
-    assert both.main_titles() == {"one": "one"}
-    assert both.series() == {"raw": {**series, "protocol": "frames"}}
+    not_taken_over = {key: getattr(found["wide"], key) for key in ("dcca", "timing", "published")}
+    assert not any(not_taken_over.values())
+    # One within a series stands in its table, not among variants.
+    assert found.main_titles() == {"one": "one"}
+    assert found.variants() == {"wide": "one"}
+    assert found.series() == {"raw": {**series, "protocol": "frames"}}
 
 
 def test_run_leaves_sums_curves_race_and_no_state(finished):
