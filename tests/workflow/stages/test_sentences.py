@@ -9,7 +9,6 @@ from workflow.stages.autoencoder import sentences as autoencoder
 from workflow.stages.bounds import sentences as bounds
 from workflow.stages.extensions import sentences as extensions
 from workflow.stages.lupi import sentences as lupi
-from workflow.stages.maps import sentences as maps
 from workflow.stages.rcca import own
 from workflow.stages.rcca import sentences as rcca
 from workflow.stages.rpca import sentences as rpca
@@ -163,19 +162,6 @@ def test_autoencoder_names_the_papers_method_and_the_best():
     )
 
 
-def test_maps_set_the_best_beside_fourier():
-    summary = frame(
-        "experiment feature_map m kernel_error_mean test_mean",
-        ("one", "fourier", 100, 0.5, 30.0),
-        ("one", "fourier", 400, 0.094, 38.0),
-        ("one", "nystroem", 400, 0.003, 39.0),
-    )
-    assert maps.on_scores(summary, TITLES) == (
-        "MNIST, m = 400: smallest kernel error 0.003 (Nyström; Fourier 0.094), largest sum 39.00 "
-        "(Nyström; Fourier 38.00)."
-    )
-
-
 def test_extensions_name_the_smallest_error_of_each_classifier():
     summary = frame(
         "method m error_mean",
@@ -209,8 +195,6 @@ def test_nothing_run_says_nothing():
         lupi.on_reg(frame("experiment method reg m"), TITLES),
         autoencoder.on_table(frame("experiment axis method test_mean"), TITLES),
         autoencoder.on_sweeps(frame("experiment axis method"), TITLES),
-        maps.on_scores(frame("experiment feature_map m"), TITLES),
-        maps.on_speeds(frame("feature_map speedup")),
         extensions.on_discriminants(frame("method error_mean m"), "digits"),
         extensions.on_clustering(frame("data method m nmi_mean"), TITLES),
     ]
