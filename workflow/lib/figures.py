@@ -2,13 +2,14 @@
 
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 from xml.sax.saxutils import escape
 
 import matplotlib
 import numpy as np
 import pandas as pd
+from sklearn.isotonic import isotonic_regression
 
 from rnca._core.files import replacing
 from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES
@@ -40,8 +41,12 @@ LOOK: dict[str, dict[str, Any]] = {
     "dcca": {"color": GREEN, "marker": "^"},
     "dcca2013": {"color": VIOLET, "marker": "v"},
     "kcca": {"color": PINK, "marker": "D"},
+    # Without markers: methods that do not depend on the number of features.
+    "exact": {"color": PINK, "linestyle": "-."},
+    "other": {"color": OCHRE, "linestyle": ":"},
 }
 _PANELS_A_ROW = 3
+T = TypeVar("T", bound=Hashable)
 STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.titlesize": 9,
@@ -62,16 +67,42 @@ STYLE: dict[Any, Any] = {
 
 
 def panels(
-    names: Sequence[str], panels_a_row: int = _PANELS_A_ROW
-) -> tuple[Figure, dict[str, Any]]:
+    names: Sequence[T], panels_a_row: int = _PANELS_A_ROW, size: tuple[float, float] = (3.4, 2.8)
+) -> tuple[Figure, dict[T, Any]]:
     """Make a figure with one panel for each name, in rows; without names it is blank."""
     columns = min(len(names), panels_a_row) or 1
     rows = -(-len(names) // columns) or 1
-    figure = Figure(figsize=(3.4 * columns, 2.8 * rows + 0.4), layout="constrained")
+    figure = Figure(figsize=(size[0] * columns, size[1] * rows + 0.4), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for spare in axes[len(names) :]:
         spare.set_axis_off()
     return figure, dict(zip(names, axes, strict=False))
+
+
+def curves(
+    axes: Any,
+    rows: pd.DataFrame,
+    x: str,
+    y: str,
+    names: Mapping[str, str],
+    looks: Mapping[str, Mapping[str, Any]] = LOOK,
+) -> None:
+    """Draw ``<y>_mean`` and ``<y>_sd`` of each method: a level if its look has no marker."""
+    for method, label in names.items():
+        own = rows[rows["method"] == method]
+        if len(own) and "marker" in looks[method]:
+            error_bars(axes, own, x, y, label=label, **looks[method])
+        elif len(own):
+            axes.axhline(own[f"{y}_mean"].iloc[0], label=label, **looks[method])
+
+
+def log_axis(axes: Any, values: Iterable[float], label: str) -> None:
+    """Make the horizontal axis logarithmic, with ticks at some values alone."""
+    axes.set_xscale("log")
+    ticks = sorted(set(values))
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.set_xticks([], minor=True)
+    axes.set_xlabel(label)
 
 
 def error_bars(axes: Any, rows: pd.DataFrame, x: str, y: str, **look: Any) -> None:
@@ -107,6 +138,35 @@ def legend(figure: Figure, panels: Sequence[Any], columns: int | None = None) ->
             if placed.get_window_extent(renderer).width <= figure.bbox.width or ncols == 1:
                 break
             placed.remove()
+
+
+def end_labels(axes: Any) -> None:
+    """Name each line at the right of its panel, at the height of its end, none over another."""
+    handles, names = axes.get_legend_handles_labels()
+    # Lines come before error bars, and of one name the first counts.
+    found = dict(zip(names[::-1], handles[::-1], strict=True))
+    labels, lines = list(found), [getattr(each, "lines", [each])[0] for each in found.values()]
+    if not lines:
+        return
+    axes.figure.draw_without_rendering()
+    left = axes.get_xlim()[0]
+    ends = np.array([axes.transData.transform((left, line.get_ydata()[-1]))[1] for line in lines])
+    order = np.argsort(ends, kind="stable")
+    # The least moves that leave each label a line above the one below it.
+    steps = 1.25 * STYLE["legend.fontsize"] * axes.figure.dpi / 72 * np.arange(len(lines))
+    places = isotonic_regression(ends[order] - steps) + steps
+    for place, index in zip(places, order, strict=True):
+        axes.annotate(
+            labels[index],
+            (1, axes.transAxes.inverted().transform((0, place))[1]),
+            (5, 0),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            verticalalignment="center",
+            color=lines[index].get_color(),
+            fontsize=STYLE["legend.fontsize"],
+            annotation_clip=False,
+        )
 
 
 def save(figure: Figure, outputs: Mapping[str, str], name: str) -> None:

@@ -4,25 +4,25 @@ import pytest
 
 from workflow.stages.autoencoder.settings import Autoencoder, Experiment
 
+SWEEPS = {"d": [2, 4], "m": [10, 20]}
+
 
 def experiment(**changes):
     settings = {"dataset": "digits", "title": "digits", "components": 5, "features": 20}
     return Experiment.model_validate(settings | changes)
 
 
-def test_small_experiments_are_one_job():
-    parts = experiment(repeats=2, sweeps={"d": [2, 4]}).parts()
-    assert parts == {"all": {"repeats": [0, 1], "sweeps": {"d": [2, 4]}}}
-
-
-def test_large_experiments_are_a_job_for_each_repeat_and_sweep():
-    sweeps = {"d": [2, 4], "m": [10, 20]}
-    assert experiment(repeats=2, sweeps=sweeps, jobs="many").parts() == {
+def test_an_experiment_is_one_job_or_one_for_each_repeat_and_sweep():
+    one, many = (experiment(repeats=2, sweeps=SWEEPS, jobs=jobs) for jobs in ("one", "many"))
+    assert one.parts() == {"all": {"repeats": [0, 1], "sweeps": SWEEPS}}
+    assert many.parts() == {
         "repeat-0": {"repeats": [0], "sweeps": {}},
         "repeat-1": {"repeats": [1], "sweeps": {}},
         "sweep-d": {"repeats": [], "sweeps": {"d": [2, 4]}},
         "sweep-m": {"repeats": [], "sweeps": {"m": [10, 20]}},
     }
+    assert one.forecast(2) == pytest.approx(many.forecast(2))
+    assert one.forecast(2) > experiment(repeats=2).forecast(2) > 0
 
 
 def test_how_it_is_cut_into_jobs_is_no_setting_of_a_fit():
@@ -32,18 +32,10 @@ def test_how_it_is_cut_into_jobs_is_no_setting_of_a_fit():
 
 
 def test_memory_and_minutes_of_cifar_at_the_papers_size():
-    settings = {"dataset": "cifar10", "components": 40, "features": 2000, "jobs": "many"}
-    cifar = experiment(**settings)
+    cifar = experiment(dataset="cifar10", components=40, features=2000, jobs="many")
     stage = Autoencoder({"one": cifar})
     assert 1000 < cifar.mem_mb() == stage.largest_mem_mb() < 4000
     alone, both = (cifar.part_minutes("repeat-0", threads) for threads in (1, 2))
     assert alone > both > 15
     assert 1 < stage.minutes("cifar10", 2) < 60
     assert stage.minutes("mnist", 2) == 0
-
-
-def test_time_does_not_depend_on_how_it_is_cut_into_jobs():
-    sweeps = {"d": [2, 4], "m": [10, 20]}
-    one, many = (experiment(sweeps=sweeps, jobs=jobs).forecast(2) for jobs in ("one", "many"))
-    assert one == pytest.approx(many)
-    assert one > experiment().forecast(2) > 0

@@ -2,7 +2,7 @@
 
 MISTAKES = [
     ("extensions.clustering.dataset", "minst", "clustering.dataset: unknown dataset 'minst'"),
-    ("extensions.clustering.dataset", "rings", "'rings' has no labelled pictures"),
+    ("extensions.clustering.dataset", "rings", "'rings' has no images"),
     ("extensions.clustering.rows", 1798, "rows: 1798 is more than the 1797 of 'digits'"),
     ("extensions.clustering.published", True, "extensions.clustering.published: unknown key"),
     ("extensions.shapes.features", [20, 10], "shapes.features: [20, 10] must increase"),
