@@ -98,17 +98,11 @@ def test_model_of_own_data_says_what_was_chosen_and_what_is_real():
 
 
 def test_rpca_says_how_errors_fall():
-    errors = pd.DataFrame(
-        [
-            ("one", "pca", "fourier", 100, 3, m, 0, 0.1 / m, 9.0, 15.0 / m, 0.2, 0.9)
-            for m in (1, 10)
-        ],
-        columns=ERRORS_COLUMNS,
-    )
-    law = frame(
-        "experiment analysis method measure rate rate_error",
-        ("one", "pca", "fourier", "value_error", -1.0, 0.04),
-    )
+    keys = ("one", "pca", "fourier")
+    rows = [(*keys, 100, 3, m, 0, 0.1 / m, 9.0, 15.0 / m, 0.2, 0.9) for m in (1, 10)]
+    errors = pd.DataFrame(rows, columns=ERRORS_COLUMNS)
+    columns = "experiment analysis method measure rate rate_error"
+    law = frame(columns, (*keys, "value_error", -1.0, 0.04))
     assert rpca.on_errors(errors, law, "pca", TITLES) == (
         "Relative error of the leading eigenvalues: MNIST: Fourier features 1 % at m = 10 "
         "(like m^-1.00 ± 0.04)."
@@ -163,12 +157,8 @@ def test_autoencoder_names_the_papers_method_and_the_best():
 
 
 def test_extensions_name_the_smallest_error_of_each_classifier():
-    summary = frame(
-        "method m error_mean",
-        ("lda", np.nan, 5.63),
-        ("fourier", 100, 4.0),
-        ("fourier", 400, 2.08),
-    )
+    rows = [("lda", np.nan, 5.63), ("fourier", 100, 4.0), ("fourier", 400, 2.08)]
+    summary = frame("method m error_mean", *rows)
     says = "Digits: smallest test error RLDA, Fourier 2.08 % at m = 400, LDA 5.63 %."
     assert extensions.on_discriminants(summary, "digits") == says
 

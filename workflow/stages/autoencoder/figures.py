@@ -39,15 +39,9 @@ PICTURE_COLUMNS = ["experiment", "dataset", "repeat", "d", "method", "png"]
 def reconstructions_figure(
     pictures: pd.DataFrame, summary: pd.DataFrame, titles: Mapping[str, str]
 ) -> Figure:
-    """Test pictures over their reconstructions, one grid per experiment.
+    """Test pictures of repeat 0 over their reconstructions, one grid per experiment.
 
-    Parameters
-    ----------
-    pictures : DataFrame
-        Rows of the stage's pictures; those of repeat 0 are drawn.
-    summary : DataFrame
-        Of `workflow.stages.autoencoder.tables.autoencoder_summary`, for the error beside each row.
-    titles : mapping of experiment to title
+    The error beside each row is that of the summary by `autoencoder_summary`.
     """
     table = summary[summary["axis"] == "table"].set_index(["experiment", "method"])["test_mean"]
     drawn = pictures[pictures["repeat"] == 0]
@@ -92,14 +86,7 @@ def _read(png: str) -> NDArray[np.float64]:
 
 
 def error_figure(summary: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Test error over linear PCA's against d and m, a panel for each sweep of an experiment.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        Of `workflow.stages.autoencoder.tables.autoencoder_summary`.
-    titles : mapping of experiment to title
-    """
+    """Test error over linear PCA's against d and m, a panel for each sweep of an experiment."""
     swept = summary[summary["axis"].isin(list(_AXES))]
     groups: dict[Any, pd.DataFrame] = dict(
         iter(swept.groupby(["experiment", "axis"], observed=True))

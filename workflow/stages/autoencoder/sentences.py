@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from workflow.lib.sentences import sentence
+from workflow.lib.sentences import by_title, sentence
 from workflow.stages.autoencoder.tables import METHODS
 
 Titles = Mapping[str, str]
@@ -26,13 +26,15 @@ def on_table(summary: pd.DataFrame, titles: Titles) -> str:
 
 def on_sweeps(summary: pd.DataFrame, titles: Titles) -> str:
     """Say from where to where the ratio of the paper's method to linear PCA goes."""
-    clauses = []
+
+    def say(rows: pd.DataFrame) -> list[str]:
+        return [
+            " to ".join(
+                f"{1 + row['against_mean']:.2f} at {axis} = {row[axis]:.0f}"
+                for row in own.sort_values(str(axis)).iloc[[0, -1]].to_dict("records")
+            )
+            for axis, own in rows.groupby("axis", sort=False)
+        ]
+
     swept = summary[summary["axis"].isin(["d", "m"]) & (summary["method"] == "median")]
-    for (name, axis), rows in swept.groupby(["experiment", "axis"], sort=False, observed=True):
-        ends = rows.sort_values(str(axis)).iloc[[0, -1]]
-        said = " to ".join(
-            f"{1 + row['against_mean']:.2f} at {axis} = {row[axis]:.0f}"
-            for row in ends.to_dict("records")
-        )
-        clauses.append(f"{titles[str(name)]}: {said}")
-    return sentence(clauses, "test error of RPCA over linear PCA's")
+    return by_title(swept, titles, say, "test error of RPCA over linear PCA's")

@@ -30,12 +30,7 @@ ERROR_COLUMNS = [
 
 
 def autoencoder_summary(errors: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation over repeats.
-
-    Parameters
-    ----------
-    errors : DataFrame
-        Rows of the autoencoder stage: one per experiment, axis, method, d, m and repeat.
+    """Mean and standard deviation over repeats of the stage's rows.
 
     Returns
     -------
@@ -97,12 +92,11 @@ def autoencoder_table(
     published: pd.DataFrame,
     experiments: Collection[str],
 ) -> str:
-    """Return the Markdown table, one block per experiment.
+    """Return the Markdown table, one block per experiment of `autoencoder_summary`.
 
     Parameters
     ----------
     summary : DataFrame
-        Of `autoencoder_summary`.
     not_run : mapping of experiment to reason
     titles : mapping of experiment to title
         Of all experiments, in the order in which they are shown.
@@ -148,7 +142,7 @@ def _block(title: str, rows: pd.DataFrame, paper: str) -> str:
         f"{first['n_test']} test pictures, {repeats}{paper})"
     )
     table = titled_table(lead, [*header, "training, s"], cells)
-    return "\n".join([table, _verdict(rows), *_edges(rows), ""])
+    return "\n".join([table, *_edges(rows)])
 
 
 def _against(row: Mapping[Any, Any]) -> str:
@@ -159,19 +153,6 @@ def _against(row: Mapping[Any, Any]) -> str:
     return f"{text} [{100 * row['against_low']:.1f}, {100 * row['against_high']:.1f}]"
 
 
-def _verdict(rows: pd.DataFrame) -> str:
-    """Say which methods have a smaller test error than linear PCA, by the 95 % intervals."""
-    others = rows[rows["method"] != "pca"]
-    lower, higher = others["against_high"] < 0, others["against_low"] > 0
-    found = {"lower": lower, "higher": higher, "undecided": ~(lower | higher)}
-    groups = "; ".join(
-        f"{says}: {', '.join(METHODS[name] for name in others.loc[chosen, 'method'])}"
-        for says, chosen in found.items()
-        if chosen.any()
-    )
-    return f"Test error against linear PCA, by the 95 % interval over repeats: {groups}."
-
-
 def _edges(rows: pd.DataFrame) -> list[str]:
     """Say what was chosen at an end of its grid, so that other values may be better."""
     found = [
@@ -179,4 +160,4 @@ def _edges(rows: pd.DataFrame) -> list[str]:
         for row in rows.to_dict("records")
         if row["on_edge"]
     ]
-    return ["", f"Chosen at an end of its grid: {'; '.join(found)}."] if found else []
+    return [f"Chosen at an end of its grid: {'; '.join(found)}.\n"] if found else []

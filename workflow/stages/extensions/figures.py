@@ -39,16 +39,7 @@ _M = "number of random features $m$"
 def clustering_figure(
     summary: pd.DataFrame, points: pd.DataFrame, titles: Mapping[str, str]
 ) -> Figure:
-    """Clusters of the shapes above, agreement with the classes against m below.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        Of `workflow.stages.extensions.tables.clustering_summary`.
-    points : DataFrame
-        Of `workflow.stages.extensions.shapes.on_shapes`.
-    titles : mapping of data to title
-    """
+    """Clusters of the shapes' points above, agreement with the classes against m below."""
     drawn = points[points["method"].isin(_DRAWN)]
     shapes: dict[Any, pd.DataFrame] = dict(iter(drawn.groupby(["data", "method"], sort=False)))
     sets: dict[Any, pd.DataFrame] = dict(iter(summary.groupby("data", sort=False, observed=True)))
@@ -90,14 +81,7 @@ def _agreement(axes: Any, rows: pd.DataFrame) -> None:
 
 
 def discriminants_figure(summary: pd.DataFrame, title: str) -> Figure:
-    """Test error against m.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        Of `workflow.stages.extensions.tables.discriminants_summary`.
-    title : str
-    """
+    """Test error against m; blank without rows."""
     with matplotlib.rc_context(STYLE):
         figure, axes_of = panels([title] if len(summary) else [], size=(5.0, 2.6))
         for axes in axes_of.values():
@@ -111,13 +95,7 @@ def discriminants_figure(summary: pd.DataFrame, title: str) -> Figure:
 
 
 def dependence_figure(power: pd.DataFrame) -> Figure:
-    """Power against noise, one panel per pattern, with one standard error.
-
-    Parameters
-    ----------
-    power : DataFrame
-        Rows of `workflow.stages.extensions.dependence`.
-    """
+    """Power against noise, one panel per pattern, with one standard error."""
     error = np.sqrt(power["power"] * (1 - power["power"]) / power["repeats"])
     rows = power.assign(power_mean=power["power"], power_sd=error)
     with matplotlib.rc_context(STYLE):

@@ -29,12 +29,7 @@ POWER_COLUMNS = ["pattern", "noise", "method", "n", "repeats", "critical", "powe
 
 
 def clustering_summary(scores: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation over repeats.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        Rows of `workflow.stages.extensions.clustering`.
+    """Mean and standard deviation over repeats of the rows of parts shapes and clustering.
 
     Returns
     -------
@@ -63,15 +58,9 @@ def clustering_summary(scores: pd.DataFrame) -> pd.DataFrame:
 def clustering_table(
     summary: pd.DataFrame, titles: Mapping[str, str], not_run: Mapping[str, str]
 ) -> str:
-    """Lay out a summary in Markdown, one block per set of rows.
+    """Lay out a `clustering_summary` in Markdown, one block per set of rows by ``data``.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        Of `clustering_summary`.
-    titles : mapping of data to title
-    not_run : mapping of title to reason
-        Of what is missing.
+    ``titles`` are those of the sets; ``not_run`` is the reason by the title of what is missing.
     """
     header = ["method", "m", "with classes", "with exact clusters", "floored degrees", "seconds"]
     blocks = []
@@ -99,12 +88,7 @@ def _clustering_cells(row: Mapping[Any, Any]) -> list[str]:
 
 
 def discriminants_summary(errors: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation over repeats, in per cent.
-
-    Parameters
-    ----------
-    errors : DataFrame
-        Rows of `workflow.stages.extensions.discriminants`.
+    """Mean and standard deviation over repeats, in per cent, of the rows of part discriminants.
 
     Returns
     -------
@@ -130,16 +114,7 @@ def discriminants_summary(errors: pd.DataFrame) -> pd.DataFrame:
 
 
 def discriminants_table(summary: pd.DataFrame, title: str, not_run: str | None = None) -> str:
-    """Lay out a summary in Markdown, the smallest error in bold; or why there is none.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        Of `discriminants_summary`.
-    title : str
-    not_run : str, optional
-        The reason.
-    """
+    """Lay out a `discriminants_summary`, the smallest error in bold; or why there is none."""
     if not_run:
         return f"**{title}**: not run, {not_run}\n"
     first, best = summary.iloc[0], summary["error_mean"].min()

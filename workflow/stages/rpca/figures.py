@@ -41,15 +41,7 @@ _TIMED = {"linear": "v", "exact": "D", "leading": "P"}
 def agreement_figure(
     errors: pd.DataFrame, merits: pd.DataFrame, analysis: str, titles: Mapping[str, str]
 ) -> Figure:
-    """Distance from the exact kernel method against m, four panels per experiment.
-
-    Parameters
-    ----------
-    errors, merits : DataFrame
-        Rows of the stage.
-    analysis : {"pca", "cca"}
-    titles : mapping of experiment to title
-    """
+    """Distance from the exact kernel method against m, four panels per experiment."""
     summary = errors_summary(errors[errors["analysis"] == analysis])
     merit = merits_summary(merits[merits["analysis"] == analysis])
     names = list(dict.fromkeys(summary["experiment"]))

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from workflow.lib.sentences import FEATURES, at_largest_m, sentence
-from workflow.stages.rpca.tables import NAMES, VALUES, errors_summary, power
+from workflow.lib.sentences import FEATURES, at_largest_m, by_title, sentence
+from workflow.stages.rpca.tables import KEYS, NAMES, VALUES, errors_summary, power
 
 Titles = Mapping[str, str]
 
@@ -26,43 +26,42 @@ def on_errors(errors: pd.DataFrame, rates: pd.DataFrame, analysis: str, titles: 
     """Say how large the errors of the leading values are at the largest m, and how they fall."""
     summary = errors_summary(errors[errors["analysis"] == analysis])
     laws = rates[rates["measure"] == "value_error"]
-    keys = ["experiment", "analysis", "method"]
-    clauses = []
-    for name, rows in summary.merge(laws, "left", keys).groupby("experiment", sort=False):
-        parts = [
+
+    def say(rows: pd.DataFrame) -> list[str]:
+        return [
             f"{FEATURES[row['method']]} {100 * row['value_error_mean']:.2g} % at m = {row['m']:.0f}"
             + (f" (like m^{power(row, 'rate')})" if pd.notna(row["rate"]) else "")
             for row in at_largest_m(rows).to_dict("records")
         ]
-        clauses.append(f"{titles[str(name)]}: {', '.join(parts)}")
-    return sentence(clauses, f"relative error of the leading {VALUES[analysis]}")
+
+    subject = f"relative error of the leading {VALUES[analysis]}"
+    return by_title(summary.merge(laws, "left", KEYS), titles, say, subject)
 
 
 def on_scatter(scores: pd.DataFrame, titles: Titles) -> str:
     """Say how well the first component of each method follows that of exact kernel PCA."""
-    clauses = []
-    for name, rows in scores.groupby("experiment", sort=False):
-        first = {
-            str(method): own["component_1"].to_numpy() for method, own in rows.groupby("method")
-        }
-        exact = first.pop("exact")
-        follow = [
-            f"{NAMES['pca'][method]} {abs(np.corrcoef(first[method], exact)[0, 1]):.2f}"
-            for method in NAMES["pca"]
-            if method in first
+
+    def say(rows: pd.DataFrame) -> list[str]:
+        first = {method: own["component_1"].to_numpy() for method, own in rows.groupby("method")}
+        return [
+            f"{name} {abs(np.corrcoef(first[method], first['exact'])[0, 1]):.2f}"
+            for method, name in NAMES["pca"].items()
+            if method in first and method != "exact"
         ]
-        clauses.append(f"{titles[str(name)]}: {', '.join(follow)}")
-    return sentence(clauses, "correlation of the first component with exact kernel PCA's")
+
+    return by_title(
+        scores, titles, say, "correlation of the first component with exact kernel PCA's"
+    )
 
 
 def on_times(laws: pd.DataFrame, titles: Titles) -> str:
     """Say how the time of each method grows with n."""
-    clauses = []
-    shown = laws[laws["method"].isin(["exact", *FEATURES])]
-    for name, rows in shown.groupby("experiment", sort=False):
-        parts = [
+
+    def say(rows: pd.DataFrame) -> list[str]:
+        return [
             f"{NAMES[row['analysis']][row['method']]} n^{row['exponent']:.2f}"
             for row in rows.to_dict("records")
         ]
-        clauses.append(f"{titles[str(name)]}: {', '.join(parts)}")
-    return sentence(clauses, "growth of the wall time")
+
+    shown = laws[laws["method"].isin(["exact", *FEATURES])]
+    return by_title(shown, titles, say, "growth of the wall time")

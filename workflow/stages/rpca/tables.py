@@ -29,13 +29,13 @@ RATED = ("value_error", "kernel_error")
 # Of seconds against n, as Sections 3 and 4 of the paper state it.
 CLAIMED = {"exact": 3, "linear": 1, "fourier": 1, "nystroem": 1}
 _OCTAVES = 3
-_KEYS = ["experiment", "analysis", "method"]
-ERRORS_COLUMNS = [*_KEYS, "n", "components", "m", "repeat", *MEASURES]
-MERITS_COLUMNS = [*_KEYS, "m", "repeat", "components", "merit"]
-SCORES_COLUMNS = [*_KEYS, "m", "label", "component_1", "component_2"]
-TIMES_COLUMNS = [*_KEYS, "threads", "n", "m", "repeat", "seconds"]
+KEYS = ["experiment", "analysis", "method"]
+ERRORS_COLUMNS = [*KEYS, "n", "components", "m", "repeat", *MEASURES]
+MERITS_COLUMNS = [*KEYS, "m", "repeat", "components", "merit"]
+SCORES_COLUMNS = [*KEYS, "m", "label", "component_1", "component_2"]
+TIMES_COLUMNS = [*KEYS, "threads", "n", "m", "repeat", "seconds"]
 _LAW_COLUMNS = [
-    *_KEYS, "m", "threads", "n_from", "n_to", "seconds", "exponent", "exponent_error",
+    *KEYS, "m", "threads", "n_from", "n_to", "seconds", "exponent", "exponent_error",
     "freedom", "factor", "claimed",
 ]  # fmt: skip
 
@@ -51,13 +51,13 @@ def errors_summary(errors: pd.DataFrame) -> pd.DataFrame:
     """
     spread = {f"{each}_{how}": (each, how) for each in MEASURES for how in ("mean", "min", "max")}
     counts = {"n": ("n", "first"), "components": ("components", "first")}
-    groups = errors.groupby([*_KEYS, "m"], sort=False)
+    groups = errors.groupby([*KEYS, "m"], sort=False)
     return groups.agg(**counts, repeats=("repeat", "nunique"), **spread).reset_index()
 
 
 def merits_summary(merits: pd.DataFrame) -> pd.DataFrame:
     """Mean, least and largest merit over repeats, per method, m and number of components."""
-    groups = merits.groupby([*_KEYS, "m", "components"], sort=False)["merit"]
+    groups = merits.groupby([*KEYS, "m", "components"], sort=False)["merit"]
     return groups.agg(["mean", "min", "max"]).add_prefix("merit_").reset_index()
 
 
@@ -73,7 +73,7 @@ def rates(errors: pd.DataFrame) -> pd.DataFrame:
         standard error over repeats, missing where there is one, and that error's ``freedom``.
     """
     records = []
-    for keys, group in errors.groupby(_KEYS, sort=False):
+    for keys, group in errors.groupby(KEYS, sort=False):
         for measure in RATED:
             slopes = [
                 fitted_exponent(each["m"], each[measure]).value
@@ -83,7 +83,7 @@ def rates(errors: pd.DataFrame) -> pd.DataFrame:
             if slopes:
                 error = np.std(slopes, ddof=1) / np.sqrt(len(slopes)) if len(slopes) > 1 else np.nan
                 records.append((*keys, measure, float(np.mean(slopes)), error, len(slopes) - 1))
-    return pd.DataFrame(records, columns=[*_KEYS, "measure", "rate", "rate_error", "freedom"])
+    return pd.DataFrame(records, columns=[*KEYS, "measure", "rate", "rate_error", "freedom"])
 
 
 def exponents(times: pd.DataFrame) -> pd.DataFrame:
@@ -99,7 +99,7 @@ def exponents(times: pd.DataFrame) -> pd.DataFrame:
         fitted to, the median seconds at its end, and the exponent the paper claims.
     """
     records = []
-    for keys, group in times.groupby(_KEYS, sort=False):
+    for keys, group in times.groupby(KEYS, sort=False):
         medians = group.groupby("n")["seconds"].median()
         fitted = medians[medians.index >= medians.index.max() / 2**_OCTAVES]
         if len(fitted) > 1:
@@ -123,14 +123,7 @@ def table(
     """Lay out the table of the stage: a block per experiment and analysis, and one of times.
 
     Of the randomized methods the largest m is shown; the figures and CSVs hold the others.
-
-    Parameters
-    ----------
-    errors, merits, times : DataFrame
-        Rows of the stage.
-    not_run : mapping of experiment to reason
-    titles : mapping of experiment to title
-        Of all experiments, in the order in which they are shown.
+    ``not_run`` has the reasons, ``titles`` all experiments in the order in which they are shown.
     """
     frames = errors_summary(errors), merits_summary(merits), rates(errors)
 

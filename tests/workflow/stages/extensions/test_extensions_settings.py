@@ -30,15 +30,15 @@ def test_a_job_depends_on_its_own_part_but_not_on_title_and_dataset_name():
     assert own.titles() == {"clustering": "MNIST", "discriminants": "digits"}
 
 
+BOTH = {"clustering": CLUSTERING, "discriminants": DISCRIMINANTS}
+
+
 @pytest.mark.parametrize(
     ("parts", "reports"),
     [
         ({"shapes": SHAPES}, ["clustering"]),
         ({"dependence": DEPENDENCE}, ["dependence"]),
-        (
-            {"clustering": CLUSTERING, "discriminants": DISCRIMINANTS},
-            ["clustering", "discriminants"],
-        ),
+        (BOTH, ["clustering", "discriminants"]),
         ({}, []),
     ],
 )

@@ -16,12 +16,11 @@ LAWS = {"exact": (1e-9, 3), "leading": (1e-7, 2), "linear": (1e-6, 1), "fourier"
 SIZES = {"exact": (100, 1000, 4000), "leading": (1000, 4000)}
 ERRORS = pd.DataFrame(
     [
-        ("rings", analysis, method, 500, 4, m, repeat)
-        + ((1 + repeat) * m**rate, 40.0, 20.0 - repeat, 2 * m**rate)
-        + (0.9 if analysis == "pca" else None,)
-        for analysis, (method, rate), m, repeat in product(
-            ("pca", "cca"), RATE.items(), (10, 40), (0, 1)
+        (*("rings", analysis, method, 500, 4, m, repeat), (1 + repeat) * m**rate, *others)
+        for (analysis, captured), (method, rate), m, repeat in product(
+            (("pca", 0.9), ("cca", None)), RATE.items(), (10, 40), (0, 1)
         )
+        for others in [(40.0, 20.0 - repeat, 2 * m**rate, captured)]
     ],
     columns=tables.ERRORS_COLUMNS,
 )
@@ -45,12 +44,11 @@ SCORES = pd.DataFrame(
 )
 TIMES = pd.DataFrame(
     [
-        # The middle one of three is the law, but for a floor that only the least n feels.
-        ("rings", "pca", method, 2, n, 50 if method == "fourier" else None, repeat)
-        + (max(factor * n**power, 1e-5) * (1 + 0.2 * (repeat - 1)),)
+        ("rings", "pca", method, 2, n, 50 if method == "fourier" else None, repeat, seconds)
         for method, (factor, power) in LAWS.items()
         for n in SIZES.get(method, (8000, 16000, 64000))
-        for repeat in range(3)
+        # The middle one of three is the law, but for a floor that only the least n feels.
+        for repeat, seconds in enumerate(max(factor * n**power, 1e-5) * np.array([0.8, 1, 1.2]))
     ],
     columns=tables.TIMES_COLUMNS,
 )
