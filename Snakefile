@@ -17,7 +17,6 @@ include: "workflow/stages/bounds/rules.smk"
 include: "workflow/stages/rcca/rules.smk"
 include: "workflow/stages/lupi/rules.smk"
 include: "workflow/stages/autoencoder/rules.smk"
-include: "workflow/stages/maps/rules.smk"
 include: "workflow/stages/extensions/rules.smk"
 include: "workflow/report.smk"
 

@@ -106,7 +106,7 @@ def test_run_whose_datasets_are_all_skipped_ends_well_and_says_so_in_every_stage
     project.file("mine.yaml").write_text(settings, encoding="utf-8")
     code, screen = project.launch(*MINE)
     assert code == 0, screen
-    for name in ("rcca", "rpca", "lupi", "autoencoder", "maps", "extensions_discriminants"):
+    for name in ("rcca", "rpca", "lupi", "autoencoder", "extensions_discriminants"):
         table = project.file(f"results/test/tables/{name}.md").read_text(encoding="utf-8")
         assert "**: not run, left out by `skip` in the settings" in table, name
 

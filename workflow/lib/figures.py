@@ -2,8 +2,8 @@
 
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 from xml.sax.saxutils import escape
 
 import matplotlib
@@ -41,8 +41,12 @@ LOOK: dict[str, dict[str, Any]] = {
     "dcca": {"color": GREEN, "marker": "^"},
     "dcca2013": {"color": VIOLET, "marker": "v"},
     "kcca": {"color": PINK, "marker": "D"},
+    # Without markers: methods that do not depend on the number of features.
+    "exact": {"color": PINK, "linestyle": "-."},
+    "other": {"color": OCHRE, "linestyle": ":"},
 }
 _PANELS_A_ROW = 3
+T = TypeVar("T", bound=Hashable)
 STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.titlesize": 9,
@@ -64,16 +68,42 @@ STYLE: dict[Any, Any] = {
 
 
 def panels(
-    names: Sequence[str], panels_a_row: int = _PANELS_A_ROW
-) -> tuple[Figure, dict[str, Any]]:
+    names: Sequence[T], panels_a_row: int = _PANELS_A_ROW, size: tuple[float, float] = (3.4, 2.8)
+) -> tuple[Figure, dict[T, Any]]:
     """Make a figure with one panel for each name, in rows; without names it is blank."""
     columns = min(len(names), panels_a_row) or 1
     rows = -(-len(names) // columns) or 1
-    figure = Figure(figsize=(3.4 * columns, 2.8 * rows + 0.4), layout="constrained")
+    figure = Figure(figsize=(size[0] * columns, size[1] * rows + 0.4), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for spare in axes[len(names) :]:
         spare.set_axis_off()
     return figure, dict(zip(names, axes, strict=False))
+
+
+def curves(
+    axes: Any,
+    rows: pd.DataFrame,
+    x: str,
+    y: str,
+    names: Mapping[str, str],
+    looks: Mapping[str, Mapping[str, Any]] = LOOK,
+) -> None:
+    """Draw ``<y>_mean`` and ``<y>_sd`` of each method: a level if its look has no marker."""
+    for method, label in names.items():
+        own = rows[rows["method"] == method]
+        if len(own) and "marker" in looks[method]:
+            error_bars(axes, own, x, y, label=label, **looks[method])
+        elif len(own):
+            axes.axhline(own[f"{y}_mean"].iloc[0], label=label, **looks[method])
+
+
+def log_axis(axes: Any, values: Iterable[float], label: str) -> None:
+    """Make the horizontal axis logarithmic, with ticks at some values alone."""
+    axes.set_xscale("log")
+    ticks = sorted(set(values))
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.set_xticks([], minor=True)
+    axes.set_xlabel(label)
 
 
 def error_bars(axes: Any, rows: pd.DataFrame, x: str, y: str, **look: Any) -> None:

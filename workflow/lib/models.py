@@ -124,25 +124,37 @@ class Split(Settings):
 class Stage:
     """What the rest of the workflow asks of a stage's settings."""
 
-    def datasets(self) -> dict[str, str]:
-        """Return the dataset of each experiment that reads one."""
-        return {}
+    def items(self) -> Iterator[tuple[str, "Experiment"]]:
+        """Yield name and settings of each experiment that reads a dataset."""
+        yield from ()
+
+    def titles(self) -> dict[str, str]:
+        """Return what tables and figures call each experiment."""
+        return {name: each.title for name, each in self.items()}
 
     def published(self) -> list[str]:
         """List the experiments that follow the paper's protocol."""
-        return []
+        return [name for name, each in self.items() if each.published]
+
+    def datasets(self) -> dict[str, str]:
+        """Return the dataset of each experiment."""
+        return {name: each.dataset for name, each in self.items()}
 
     def problems(self, known: Mapping[str, Facts]) -> Iterator[str]:
         """Yield a sentence, beginning with the key, for each mistake that a type cannot show."""
-        yield from ()
+        for name, each in self.items():
+            if each.dataset not in known:
+                yield f"{name}.dataset: {unknown_dataset(each.dataset, known)}"
+            else:
+                yield from (f"{name}.{problem}" for problem in each.problems(known[each.dataset]))
 
     def largest_mem_mb(self) -> int:
         """Return the memory of its largest job, in millions of bytes; 0 if it has none."""
-        return 0
+        return max((each.mem_mb() for _, each in self.items()), default=0)
 
     def minutes(self, dataset: str, cores: int) -> float:
         """Estimate the minutes that its jobs on a dataset take here."""
-        return 0.0
+        return sum(each.forecast(cores) for _, each in self.items() if each.dataset == dataset)
 
 
 class Experiment(Settings):
@@ -193,34 +205,6 @@ class Experiments(RootModel[dict[Name, E]], Stage, Generic[E]):
     def items(self) -> Iterator[tuple[str, E]]:
         """Yield name and settings of each experiment, in the order of the file."""
         yield from self.root.items()
-
-    def titles(self) -> dict[str, str]:
-        """Return what tables and figures call each experiment."""
-        return {name: each.title for name, each in self.items()}
-
-    def published(self) -> list[str]:
-        """List the experiments that follow the paper's protocol."""
-        return [name for name, each in self.items() if each.published]
-
-    def datasets(self) -> dict[str, str]:
-        """Return the dataset of each experiment."""
-        return {name: each.dataset for name, each in self.items()}
-
-    def problems(self, known: Mapping[str, Facts]) -> Iterator[str]:
-        """Yield what is wrong with each experiment."""
-        for name, each in self.items():
-            if each.dataset not in known:
-                yield f"{name}.dataset: {unknown_dataset(each.dataset, known)}"
-            else:
-                yield from (f"{name}.{problem}" for problem in each.problems(known[each.dataset]))
-
-    def largest_mem_mb(self) -> int:
-        """Return the memory of the largest job of all experiments."""
-        return max((each.mem_mb() for _, each in self.items()), default=0)
-
-    def minutes(self, dataset: str, cores: int) -> float:
-        """Estimate the minutes of all experiments on a dataset."""
-        return sum(each.forecast(cores) for _, each in self.items() if each.dataset == dataset)
 
 
 def unknown_dataset(name: str, known: Mapping[str, Any]) -> str:

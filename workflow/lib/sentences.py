@@ -1,6 +1,6 @@
 """Sentences that say what a table or figure shows, with numbers from the frames it is made of."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +15,20 @@ def sentence(clauses: Iterable[str], subject: str = "") -> str:
     text = "; ".join(filter(None, clauses))
     text = f"{subject}: {text}" if text and subject else text
     return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def by_title(
+    rows: pd.DataFrame,
+    titles: Mapping[str, str],
+    say: Callable[[pd.DataFrame], Iterable[str]],
+    subject: str,
+    key: str = "experiment",
+) -> str:
+    """Make a sentence with a clause on the rows of each experiment, after its title."""
+    groups = rows.groupby(key, sort=False, observed=True)
+    return sentence(
+        [f"{titles[str(name)]}: {', '.join(say(own))}" for name, own in groups], subject
+    )
 
 
 def span(values: Iterable[float], form: str = ".2f") -> str:

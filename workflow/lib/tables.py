@@ -24,6 +24,11 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list
     return lines + [f"| {' | '.join(row)} |" for row in rows]
 
 
+def titled_table(lead: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Lay out a table below the line that says what it shows."""
+    return "\n".join([lead, "", *markdown_table(header, rows), ""])
+
+
 def by_experiment(
     titles: Mapping[str, str], not_run: Mapping[str, str], block: Callable[[str, str], str]
 ) -> str:

@@ -81,18 +81,6 @@ MISTAKES = {
         ("titel", "digits", "titel: unknown key; did you mean 'title'?"),
         ("", HALVED, "balanced: train and test must be even to be halved"),
     ],
-    "maps.digits": [
-        ("dataset", "minst", "dataset: unknown dataset 'minst'"),
-        ("dataset", "patches", "dataset: 'patches' has no x and no y"),
-        ("features", [20, 10], "features: [20, 10] must increase"),
-        ("features", [2], "features: m = 2 is less than components = 3"),
-        ("features", [301], "m = 301 is more than train = 300, from which the Nyström"),
-        ("kernel_rows", 101, "kernel_rows: 101 is more than test = 100"),
-        ("train", 1698, "train + test = 1798 rows are more than the 1797 of 'digits'"),
-        ("dimensions", [], "dimensions: []"),
-        ("timed_row", 1, "unknown key; did you mean 'timed_rows'?"),
-        ("reg", -1.0, "reg: -1.0"),
-    ],
     "rcca": [
         ("digits.features", [20, 10], "must increase"),
         ("digits.features", [2, 20], "m = 2 is less than components = 3"),

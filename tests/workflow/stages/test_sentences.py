@@ -9,7 +9,6 @@ from workflow.stages.autoencoder import sentences as autoencoder
 from workflow.stages.bounds import sentences as bounds
 from workflow.stages.extensions import sentences as extensions
 from workflow.stages.lupi import sentences as lupi
-from workflow.stages.maps import sentences as maps
 from workflow.stages.rcca import own
 from workflow.stages.rcca import sentences as rcca
 from workflow.stages.rpca import sentences as rpca
@@ -99,17 +98,11 @@ def test_model_of_own_data_says_what_was_chosen_and_what_is_real():
 
 
 def test_rpca_says_how_errors_fall():
-    errors = pd.DataFrame(
-        [
-            ("one", "pca", "fourier", 100, 3, m, 0, 0.1 / m, 9.0, 15.0 / m, 0.2, 0.9)
-            for m in (1, 10)
-        ],
-        columns=ERRORS_COLUMNS,
-    )
-    law = frame(
-        "experiment analysis method measure rate rate_error",
-        ("one", "pca", "fourier", "value_error", -1.0, 0.04),
-    )
+    keys = ("one", "pca", "fourier")
+    rows = [(*keys, 100, 3, m, 0, 0.1 / m, 9.0, 15.0 / m, 0.2, 0.9) for m in (1, 10)]
+    errors = pd.DataFrame(rows, columns=ERRORS_COLUMNS)
+    columns = "experiment analysis method measure rate rate_error"
+    law = frame(columns, (*keys, "value_error", -1.0, 0.04))
     assert rpca.on_errors(errors, law, "pca", TITLES) == (
         "Relative error of the leading eigenvalues: MNIST: Fourier features 1 % at m = 10 "
         "(like m^-1.00 ± 0.04)."
@@ -163,26 +156,9 @@ def test_autoencoder_names_the_papers_method_and_the_best():
     )
 
 
-def test_maps_set_the_best_beside_fourier():
-    summary = frame(
-        "experiment feature_map m kernel_error_mean test_mean",
-        ("one", "fourier", 100, 0.5, 30.0),
-        ("one", "fourier", 400, 0.094, 38.0),
-        ("one", "nystroem", 400, 0.003, 39.0),
-    )
-    assert maps.on_scores(summary, TITLES) == (
-        "MNIST, m = 400: smallest kernel error 0.003 (Nyström; Fourier 0.094), largest sum 39.00 "
-        "(Nyström; Fourier 38.00)."
-    )
-
-
 def test_extensions_name_the_smallest_error_of_each_classifier():
-    summary = frame(
-        "method m error_mean",
-        ("lda", np.nan, 5.63),
-        ("fourier", 100, 4.0),
-        ("fourier", 400, 2.08),
-    )
+    rows = [("lda", np.nan, 5.63), ("fourier", 100, 4.0), ("fourier", 400, 2.08)]
+    summary = frame("method m error_mean", *rows)
     says = "Digits: smallest test error RLDA, Fourier 2.08 % at m = 400, LDA 5.63 %."
     assert extensions.on_discriminants(summary, "digits") == says
 
@@ -209,8 +185,6 @@ def test_nothing_run_says_nothing():
         lupi.on_reg(frame("experiment method reg m"), TITLES),
         autoencoder.on_table(frame("experiment axis method test_mean"), TITLES),
         autoencoder.on_sweeps(frame("experiment axis method"), TITLES),
-        maps.on_scores(frame("experiment feature_map m"), TITLES),
-        maps.on_speeds(frame("feature_map speedup")),
         extensions.on_discriminants(frame("method error_mean m"), "digits"),
         extensions.on_clustering(frame("data method m nmi_mean"), TITLES),
     ]

@@ -34,7 +34,6 @@ def stage(name, *changes):
         ("bounds", "sweeps.tiny", {"repeats": 1000, "published": True}),
         ("extensions", "clustering", {"dataset": "mnist"}),
         ("lupi", "digits", {"partitions": 3, "jobs": 2, "published": True}),
-        ("maps", "digits", {"published": True}),
         ("rpca", "digits", {}),
     ],
 )
@@ -52,7 +51,6 @@ def test_no_job_depends_on_titles_or_on_how_the_work_is_divided(name, place, cha
         ("bounds", "theorem4.n", [30, 2000]),
         ("extensions", "clustering.rows", 1500),
         ("lupi", "digits.features", [4000]),
-        ("maps", "digits.timed_features", [4000]),
         ("rpca", "digits.pca.rows", 1500),
         ("rpca", "digits.cca.times.exact", [30, 1500]),
     ],

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from workflow.lib.sentences import sentence
+from workflow.lib.sentences import by_title, sentence
 from workflow.stages.autoencoder.tables import METHODS
 
 Titles = Mapping[str, str]
@@ -15,28 +15,26 @@ def on_table(summary: pd.DataFrame, titles: Titles) -> str:
     clauses = []
     table = summary[(summary["axis"] == "table") & (summary["method"] != "pca")]
     for name, rows in table.groupby("experiment", sort=False, observed=True):
-        best = rows.iloc[rows["test_mean"].argmin()]
-        papers = rows[rows["method"] == "median"]
+        shown = rows[(rows["method"] == "median") | (rows["test_mean"] == rows["test_mean"].min())]
         parts = [
-            f"{METHODS[str(row['method'])]} {100 * row['against_mean']:+.1f} %"
-            for row in papers.to_dict("records")
+            f"{METHODS[row['method']]} {100 * row['against_mean']:+.1f} %"
+            for row in shown.to_dict("records")
         ]
-        if best["method"] != "median":
-            parts.append(f"{METHODS[str(best['method'])]} {100 * best['against_mean']:+.1f} %")
-        clauses.append(f"{titles[str(name)]}, d = {best['d']:.0f}: {', '.join(parts)}")
+        clauses.append(f"{titles[str(name)]}, d = {rows['d'].iloc[0]:.0f}: {', '.join(parts)}")
     return sentence(clauses, "test error against linear PCA's")
 
 
 def on_sweeps(summary: pd.DataFrame, titles: Titles) -> str:
     """Say from where to where the ratio of the paper's method to linear PCA goes."""
-    clauses = []
+
+    def say(rows: pd.DataFrame) -> list[str]:
+        return [
+            " to ".join(
+                f"{1 + row['against_mean']:.2f} at {axis} = {row[axis]:.0f}"
+                for row in own.sort_values(str(axis)).iloc[[0, -1]].to_dict("records")
+            )
+            for axis, own in rows.groupby("axis", sort=False)
+        ]
+
     swept = summary[summary["axis"].isin(["d", "m"]) & (summary["method"] == "median")]
-    for (name, axis), rows in swept.groupby(["experiment", "axis"], sort=False, observed=True):
-        ordered = rows.sort_values(str(axis))
-        first, last = ordered.iloc[0], ordered.iloc[-1]
-        ends = " to ".join(
-            f"{1 + row['against_mean']:.2f} at {axis} = {row[str(axis)]:.0f}"
-            for row in (first, last)
-        )
-        clauses.append(f"{titles[str(name)]}: {ends}")
-    return sentence(clauses, "test error of RPCA over linear PCA's")
+    return by_title(swept, titles, say, "test error of RPCA over linear PCA's")

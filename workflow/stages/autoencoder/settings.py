@@ -115,14 +115,12 @@ class Experiment(models.Experiment):
         sweeps = {axis: sizes for axis, sizes in self.sweeps if sizes}
         if self.jobs == "one":
             return {"all": {"repeats": list(range(self.repeats)), "sweeps": sweeps}}
-        repeats = {
-            f"repeat-{number}": {"repeats": [number], "sweeps": {}}
-            for number in range(self.repeats)
+        parts: dict[str, dict[str, Any]] = {
+            f"repeat-{i}": {"repeats": [i], "sweeps": {}} for i in range(self.repeats)
         }
-        return repeats | {
-            f"sweep-{axis}": {"repeats": [], "sweeps": {axis: sizes}}
-            for axis, sizes in sweeps.items()
-        }
+        for axis, sizes in sweeps.items():
+            parts[f"sweep-{axis}"] = {"repeats": [], "sweeps": {axis: sizes}}
+        return parts
 
     def problems(self, data: Facts) -> Iterator[str]:
         """Yield what is wrong with the numbers of factors and features."""
@@ -194,14 +192,7 @@ class Experiment(models.Experiment):
 
 
 class Autoencoder(Experiments[Experiment]):
-    """Pictures reconstructed from a few numbers (Section 5.4): experiments by name.
-
-    Pictures are divided at random, 80 % to train, 10 % to tune, 10 % to test. Six methods
-    reconstruct them from d numbers: linear PCA; RPCA with ridge regression on random features at
-    the widths the paper states, at those of its authors' code, with the encoder of that code too,
-    and at widths chosen on the tuning rows; and a linear encoder whose decoder has linear beside
-    random features.
-    """
+    """Pictures reconstructed from a few numbers (Section 5.4): experiments by name."""
 
 
 SETTINGS = Autoencoder

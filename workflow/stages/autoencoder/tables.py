@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from workflow.lib.tables import by_experiment, markdown_table, plus_minus
+from workflow.lib.tables import by_experiment, plus_minus, titled_table
 
 METHODS = {
     "pca": "linear PCA",
@@ -23,32 +23,14 @@ _GRIDS = {"encoder": "width of the encoder", "decoder": "width of the decoder", 
 _KEYS = ["experiment", "axis", "method", "d", "m"]
 # What a summary needs of the stage's rows.
 ERROR_COLUMNS = [
-    *_KEYS,
-    "dataset",
-    "repeat",
-    "n_train",
-    "n_test",
-    "encoder_width",
-    "decoder_width",
-    "reg",
-    "on_edge",
-    "train_error",
-    "test_error",
-    "test_psnr",
-    "encoder_seconds",
-    "decoder_seconds",
-    "encode_seconds",
-    "peak_mb",
-]
+    *_KEYS, "dataset", "repeat", "n_train", "n_test", "encoder_width", "decoder_width", "reg",
+    "on_edge", "train_error", "test_error", "test_psnr", "encoder_seconds", "decoder_seconds",
+    "encode_seconds", "peak_mb",
+]  # fmt: skip
 
 
 def autoencoder_summary(errors: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation over repeats.
-
-    Parameters
-    ----------
-    errors : DataFrame
-        Rows of the autoencoder stage: one per experiment, axis, method, d, m and repeat.
+    """Mean and standard deviation over repeats of the stage's rows.
 
     Returns
     -------
@@ -59,13 +41,13 @@ def autoencoder_summary(errors: pd.DataFrame) -> pd.DataFrame:
         intervals are missing where there is one repeat. ``on_edge`` lists the grids at an end of
         which a value was chosen in any repeat.
     """
-    pca = errors[errors["method"] == "pca"].set_index(["experiment", "axis", "d", "repeat"])
-    partner = pd.MultiIndex.from_frame(errors[["experiment", "axis", "d", "repeat"]])
-    against = errors["test_error"] / pca["test_error"].reindex(partner).to_numpy() - 1
+    same = ["experiment", "axis", "d", "repeat"]
+    pca = errors[errors["method"] == "pca"].set_index(same)["test_error"]
+    partner = pca.reindex(pd.MultiIndex.from_frame(errors[same])).to_numpy()
     ordered = errors.assign(
         experiment=pd.Categorical(errors["experiment"], errors["experiment"].unique()),
         method=pd.Categorical(errors["method"], list(METHODS)),
-        against_pca=against,
+        against_pca=errors["test_error"] / partner - 1,
         fit_seconds=errors["encoder_seconds"] + errors["decoder_seconds"],
     )
     summary = ordered.groupby(_KEYS, observed=True).agg(
@@ -110,12 +92,11 @@ def autoencoder_table(
     published: pd.DataFrame,
     experiments: Collection[str],
 ) -> str:
-    """Return the Markdown table, one block per experiment.
+    """Return the Markdown table, one block per experiment of `autoencoder_summary`.
 
     Parameters
     ----------
     summary : DataFrame
-        Of `autoencoder_summary`.
     not_run : mapping of experiment to reason
     titles : mapping of experiment to title
         Of all experiments, in the order in which they are shown.
@@ -128,32 +109,26 @@ def autoencoder_table(
 
     def block(name: str, title: str) -> str:
         rows = table[table["experiment"] == name]
-        return _block(title, rows, _bound(rows.iloc[0], published) if name in experiments else None)
+        bounds = published[: len(published) if name in experiments else 0]
+        same = bounds.merge(rows[["dataset", "d", "m"]].head(1))["training_seconds_below"]
+        paper = "".join(f"; the paper trains in less than {bound:g} s" for bound in same)
+        return _block(title, rows, paper)
 
     return by_experiment(titles, not_run, block)
 
 
-def _bound(row: "pd.Series[float]", published: pd.DataFrame) -> float | None:
-    same = published
-    for column in ("dataset", "d", "m"):
-        same = same[same[column] == row[column]]
-    return float(same["training_seconds_below"].iloc[0]) if len(same) else None
-
-
-def _block(title: str, rows: pd.DataFrame, bound: float | None) -> str:
-    first = rows.iloc[0]
-    repeats = f"{first['repeats']} repeat" + ("s" if first["repeats"] > 1 else "")
-    paper = "" if bound is None else f"; the paper trains in less than {bound:g} s"
+def _block(title: str, rows: pd.DataFrame, paper: str) -> str:
+    first, best = rows.iloc[0], rows["test_mean"].min()
     header = ["method", "whose", "widths", "reg", "test error", "against PCA", "PSNR, dB"]
-    best = rows["test_mean"].min()
     cells = []
     for row in rows.to_dict("records"):
         test = plus_minus(row["test_mean"], row["test_sd"], ".4f")
+        widths = (row[f"{part}_widths"] or "linear" for part in ("encoder", "decoder"))
         cells.append(
             [
                 METHODS[row["method"]],
                 "paper" if row["method"] in PAPERS else "ours",
-                _widths(row),
+                " / ".join(widths),
                 row["regs"] if row["decoder_widths"] else "–",
                 f"**{test}**" if row["test_mean"] == best else test,
                 _against(row) if row["method"] != "pca" else "–",
@@ -161,18 +136,13 @@ def _block(title: str, rows: pd.DataFrame, bound: float | None) -> str:
                 f"{row['fit_seconds']:.1f}",
             ]
         )
-    lines = [
+    repeats = f"{first['repeats']} repeat" + ("s" if first["repeats"] > 1 else "")
+    lead = (
         f"**{title}**: d = {first['d']}, m = {first['m']} ({first['n_train']} training pictures, "
-        f"{first['n_test']} test pictures, {repeats}{paper})",
-        "",
-        *markdown_table([*header, "training, s"], cells),
-    ]
-    return "\n".join([*lines, "", _verdict(rows), *_edges(rows), ""])
-
-
-def _widths(row: Mapping[Any, Any]) -> str:
-    """Multiples of the median heuristic's gamma: of the encoder, of the decoder."""
-    return " / ".join(str(row[f"{part}_widths"] or "linear") for part in ("encoder", "decoder"))
+        f"{first['n_test']} test pictures, {repeats}{paper})"
+    )
+    table = titled_table(lead, [*header, "training, s"], cells)
+    return "\n".join([table, *_edges(rows)])
 
 
 def _against(row: Mapping[Any, Any]) -> str:
@@ -183,17 +153,6 @@ def _against(row: Mapping[Any, Any]) -> str:
     return f"{text} [{100 * row['against_low']:.1f}, {100 * row['against_high']:.1f}]"
 
 
-def _verdict(rows: pd.DataFrame) -> str:
-    """Say which methods have a smaller test error than linear PCA, by the 95 % intervals."""
-    found: dict[str, list[str]] = {"lower": [], "higher": [], "undecided": []}
-    for row in rows[rows["method"] != "pca"].to_dict("records"):
-        lower, higher = row["against_high"] < 0, row["against_low"] > 0
-        says = "lower" if lower else "higher" if higher else "undecided"
-        found[says].append(METHODS[row["method"]])
-    groups = "; ".join(f"{says}: {', '.join(names)}" for says, names in found.items() if names)
-    return f"Test error against linear PCA, by the 95 % interval over repeats: {groups}."
-
-
 def _edges(rows: pd.DataFrame) -> list[str]:
     """Say what was chosen at an end of its grid, so that other values may be better."""
     found = [
@@ -201,4 +160,4 @@ def _edges(rows: pd.DataFrame) -> list[str]:
         for row in rows.to_dict("records")
         if row["on_edge"]
     ]
-    return ["", f"Chosen at an end of its grid: {'; '.join(found)}."] if found else []
+    return [f"Chosen at an end of its grid: {'; '.join(found)}.\n"] if found else []

@@ -4,21 +4,21 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from workflow.lib.sentences import sentence
+from workflow.lib.sentences import by_title, sentence
 from workflow.stages.extensions.tables import CLASSIFIERS, CLUSTERINGS, COEFFICIENTS
 
 
 def on_clustering(summary: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """Give the agreement with the classes of each method, at its largest m."""
-    clauses = []
-    for data, rows in summary.groupby("data", sort=False, observed=True):
+
+    def say(rows: pd.DataFrame) -> list[str]:
         last = rows.sort_values("m").groupby("method", observed=True).tail(1)
-        parts = [
-            f"{CLUSTERINGS[str(row['method'])]} {row['nmi_mean']:.2f}"
+        return [
+            f"{CLUSTERINGS[row['method']]} {row['nmi_mean']:.2f}"
             for row in last.sort_values("nmi_mean", ascending=False).to_dict("records")
         ]
-        clauses.append(f"{titles[str(data)]}: {', '.join(parts)}")
-    return sentence(clauses, "agreement with the classes (mutual information)")
+
+    return by_title(summary, titles, say, "agreement with the classes (mutual information)", "data")
 
 
 def on_discriminants(summary: pd.DataFrame, title: str) -> str:

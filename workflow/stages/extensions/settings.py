@@ -1,8 +1,8 @@
 """Settings of stage extensions, and what its jobs cost."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from math import ceil
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -16,8 +16,6 @@ from workflow.lib.models import (
     Repeats,
     Settings,
     Stage,
-    Title,
-    unknown_dataset,
 )
 from workflow.lib.resources import PROCESSES_MB
 
@@ -56,19 +54,17 @@ class Part(Settings):
         return 0.0
 
 
-class OnPictures(Part):
+class OnPictures(Part, models.Experiment):
     """A part that reads labelled pictures."""
+
+    needs = ("images", "labels")
+    # The paper has no such experiment.
+    published: ClassVar[bool] = False  # type: ignore[misc]
 
     dataset: str = Field(
         description="a dataset of labelled pictures, such as `digits` or `mnist`", exclude=True
     )
-    title: Title = Field(description="what tables and figures call it", exclude=True)
     features: Increasing[Count] = Field(description="numbers of random features m, increasing")
-
-    def problems(self, data: Facts) -> Iterator[str]:
-        """Yield a sentence for each mistake in view of the dataset."""
-        if not {"images", "labels"} <= set(data.arrays):
-            yield f"dataset: {self.dataset!r} has no labelled pictures"
 
     def _rows_and_columns(self) -> tuple[int, int]:
         data = facts_of(self.dataset)
@@ -211,33 +207,15 @@ class Extensions(Settings, Stage):
         }
         return [name for name, is_there in shown.items() if is_there]
 
-    def datasets(self) -> dict[str, str]:
-        """Return the dataset of each part that reads one."""
-        return {name: part.dataset for name, part in self._on_pictures().items()}
-
-    def titles(self) -> dict[str, str]:
-        """Return what tables and figures call the pictures of each part."""
-        return {name: part.title for name, part in self._on_pictures().items()}
-
-    def problems(self, known: Mapping[str, Facts]) -> Iterator[str]:
-        """Yield what is wrong with each part."""
-        for name, part in self._on_pictures().items():
-            if part.dataset not in known:
-                yield f"{name}.dataset: {unknown_dataset(part.dataset, known)}"
-            else:
-                yield from (f"{name}.{problem}" for problem in part.problems(known[part.dataset]))
+    def items(self) -> Iterator[tuple[str, OnPictures]]:
+        """Yield name and settings of each part that reads a dataset."""
+        for name, part in self.parts().items():
+            if isinstance(part, OnPictures):
+                yield name, part
 
     def largest_mem_mb(self) -> int:
         """Return the memory of the largest job."""
         return max((part.mem_mb() for part in self.parts().values()), default=0)
-
-    def minutes(self, dataset: str, cores: int) -> float:
-        """Estimate the minutes of the parts on a dataset."""
-        parts = self._on_pictures().values()
-        return sum(part.forecast(cores) for part in parts if part.dataset == dataset)
-
-    def _on_pictures(self) -> dict[str, OnPictures]:
-        return {name: part for name, part in self.parts().items() if isinstance(part, OnPictures)}
 
 
 def _fit_numbers(m: int) -> int:

@@ -1,58 +1,35 @@
-"""Tables of the extensions stage: agreements of clusters, errors of classifiers, powers."""
+"""Tables of the extensions stage: agreements of clusters, errors of classifiers."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-from workflow.lib.tables import markdown_table, number, plus_minus
+from workflow.lib.tables import number, plus_minus, titled_table
 
-CLUSTERING_COLUMNS = [
-    "data",
-    "n",
-    "method",
-    "m",
-    "repeat",
-    "nmi",
-    "nmi_exact",
-    "floored",
-    "seconds",
-]
 CLUSTERINGS = {
     "kmeans": "k-means",
     "exact": "exact spectral",
     "fourier": "randomized, Fourier",
     "nystroem": "randomized, Nyström",
 }
-POINT_COLUMNS = ["data", "x1", "x2", "method", "cluster"]
-ERROR_COLUMNS = [
-    "method",
-    "m",
-    "repeat",
-    "chosen",
-    "tune_error",
-    "test_error",
-    "n_train",
-    "n_test",
-    "seconds",
-]
 CLASSIFIERS = {
     "lda": "LDA",
     "svm": "linear SVM",
     "fourier": "RLDA, Fourier",
     "nystroem": "RLDA, Nyström",
 }
-POWER_COLUMNS = ["pattern", "noise", "method", "n", "repeats", "critical", "power"]
 COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "rdc": "RDC"}
+_SCORES = ["nmi", "nmi_exact", "floored", "seconds"]
+CLUSTERING_COLUMNS = ["data", "n", "method", "m", "repeat", *_SCORES]
+POINT_COLUMNS = ["data", "x1", "x2", "method", "cluster"]
+_ROWS = ["n_train", "n_test"]
+ERROR_COLUMNS = ["method", "m", "repeat", "chosen", "tune_error", "test_error", *_ROWS, "seconds"]
+POWER_COLUMNS = ["pattern", "noise", "method", "n", "repeats", "critical", "power"]
 
 
 def clustering_summary(scores: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation over repeats.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        Rows of `workflow.stages.extensions.clustering`.
+    """Mean and standard deviation over repeats of the rows of parts shapes and clustering.
 
     Returns
     -------
@@ -81,58 +58,37 @@ def clustering_summary(scores: pd.DataFrame) -> pd.DataFrame:
 def clustering_table(
     summary: pd.DataFrame, titles: Mapping[str, str], not_run: Mapping[str, str]
 ) -> str:
-    """Lay out a summary in Markdown, one block per set of rows.
+    """Lay out a `clustering_summary` in Markdown, one block per set of rows by ``data``.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        Of `clustering_summary`.
-    titles : mapping of data to title
-    not_run : mapping of title to reason
-        Of what is missing.
+    ``titles`` are those of the sets; ``not_run`` is the reason by the title of what is missing.
     """
-    blocks = [
-        _clustering_block(titles[str(name)], rows)
-        for name, rows in summary.groupby("data", observed=True)
-    ]
+    header = ["method", "m", "with classes", "with exact clusters", "floored degrees", "seconds"]
+    blocks = []
+    for name, rows in summary.groupby("data", observed=True):
+        n, repeats = rows["n"].iloc[0], rows["repeats"].max()
+        lead = f"**Clusters of {titles[str(name)]}**: normalised mutual information (n = {n}, "
+        cells = [_clustering_cells(row) for row in rows.to_dict("records")]
+        blocks.append(titled_table(f"{lead}repeats: {repeats})", header, cells))
+        if "exact" not in set(rows["method"]):
+            gigabytes = f"{8 * n**2 / 1e9:.2g} GB"
+            blocks.append(f"Exact clustering would need {gigabytes} for the kernel matrix.\n")
     missing = [f"**{title}**: not run, {reason}\n" for title, reason in not_run.items()]
     return "\n".join([*blocks, *missing])
 
 
-def _clustering_block(title: str, rows: pd.DataFrame) -> str:
-    n, repeats = rows["n"].iloc[0], rows["repeats"].max()
-    lines = [
-        f"**Clusters of {title}**: normalised mutual information (n = {n}, repeats: {repeats})",
-        "",
-        *markdown_table(
-            ["method", "m", "with classes", "with exact clusters", "floored degrees", "seconds"],
-            [_clustering_cells(row) for row in rows.to_dict("records")],
-        ),
-    ]
-    if "exact" not in set(rows["method"]):
-        lines += ["", f"Exact clustering would need {8 * n**2 / 1e9:.2g} GB for the kernel matrix."]
-    return "\n".join(lines) + "\n"
-
-
 def _clustering_cells(row: Mapping[Any, Any]) -> list[str]:
-    is_scored = pd.notna(row["nmi_exact_mean"])
     return [
         CLUSTERINGS[row["method"]],
         number(row["m"], ".0f"),
         plus_minus(row["nmi_mean"], row["nmi_sd"]),
-        plus_minus(row["nmi_exact_mean"], row["nmi_exact_sd"]) if is_scored else "–",
+        plus_minus(row["nmi_exact_mean"], row["nmi_exact_sd"]),
         number(row["floored"], ".0f"),
         number(row["seconds"], ".1f"),
     ]
 
 
 def discriminants_summary(errors: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation over repeats, in per cent.
-
-    Parameters
-    ----------
-    errors : DataFrame
-        Rows of `workflow.stages.extensions.discriminants`.
+    """Mean and standard deviation over repeats, in per cent, of the rows of part discriminants.
 
     Returns
     -------
@@ -141,8 +97,7 @@ def discriminants_summary(errors: pd.DataFrame) -> pd.DataFrame:
         ``chosen_least``, ``chosen_most``, ``error_mean``, ``error_sd``, ``seconds``.
     """
     methods = pd.Categorical(errors["method"], list(CLASSIFIERS))
-    per_cent = 100 * errors["test_error"]
-    groups = errors.assign(method=methods, error=per_cent).groupby(
+    groups = errors.assign(method=methods, error=100 * errors["test_error"]).groupby(
         ["method", "m"], observed=True, dropna=False
     )
     summary = groups.agg(
@@ -158,68 +113,20 @@ def discriminants_summary(errors: pd.DataFrame) -> pd.DataFrame:
     return summary.reset_index()
 
 
-def discriminants_table(summary: pd.DataFrame, title: str) -> str:
-    """Lay out a summary in Markdown, the smallest error in bold.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        Of `discriminants_summary`.
-    title : str
-    """
-    first = summary.iloc[0]
-    best = summary["error_mean"].min()
-    header = ["method", "m", "reg or C", "test error, %", "seconds"]
-    cells = [_error_cells(row, row["error_mean"] == best) for row in summary.to_dict("records")]
-    lines = [
+def discriminants_table(summary: pd.DataFrame, title: str, not_run: str | None = None) -> str:
+    """Lay out a `discriminants_summary`, the smallest error in bold; or why there is none."""
+    if not_run:
+        return f"**{title}**: not run, {not_run}\n"
+    first, best = summary.iloc[0], summary["error_mean"].min()
+    cells = []
+    for row in summary.to_dict("records"):
+        error = plus_minus(row["error_mean"], row["error_sd"])
+        chosen = dict.fromkeys(number(row[f"chosen_{end}"], "g") for end in ("least", "most"))
+        name, m = CLASSIFIERS[row["method"]], number(row["m"], ".0f")
+        error = f"**{error}**" if row["error_mean"] == best else error
+        cells.append([name, m, " to ".join(chosen), error, number(row["seconds"], ".1f")])
+    lead = (
         f"**Classes of {title}**: error on test rows ({first['n_train']} training rows, "
-        f"{first['n_test']} test rows, repeats: {first['repeats']})",
-        "",
-        *markdown_table(header, cells),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _error_cells(row: Mapping[Any, Any], is_best: bool) -> list[str]:
-    error = plus_minus(row["error_mean"], row["error_sd"])
-    least, most = (number(row[f"chosen_{end}"], "g") for end in ("least", "most"))
-    return [
-        CLASSIFIERS[row["method"]],
-        number(row["m"], ".0f"),
-        least if least == most else f"{least} to {most}",
-        f"**{error}**" if is_best else error,
-        number(row["seconds"], ".1f"),
-    ]
-
-
-def dependence_table(power: pd.DataFrame) -> str:
-    """Lay out powers in Markdown: a line per pattern and method, a column per noise.
-
-    Parameters
-    ----------
-    power : DataFrame
-        Rows of `workflow.stages.extensions.dependence`.
-    """
-    first = power.iloc[0]
-    levels = list(dict.fromkeys(power["noise"]))
-    header = ["pattern, method", *(f"noise {level:g}" for level in levels)]
-    cells = [
-        [
-            f"{pattern}, {name}",
-            *(f"{share:.2f}" for share in power_of(power, str(pattern), method)["power"]),
-        ]
-        for pattern in dict.fromkeys(power["pattern"])
-        for method, name in COEFFICIENTS.items()
-    ]
-    lines = [
-        f"**Power at the 5 % level**: share of samples found dependent (n = {first['n']}, "
-        f"{first['repeats']} samples each)",
-        "",
-        *markdown_table(header, cells),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def power_of(power: pd.DataFrame, pattern: str, method: str) -> pd.DataFrame:
-    """Return the rows of a pattern and a method."""
-    return power[(power["pattern"] == pattern) & (power["method"] == method)]
+        f"{first['n_test']} test rows, repeats: {first['repeats']})"
+    )
+    return titled_table(lead, ["method", "m", "reg or C", "test error, %", "seconds"], cells)

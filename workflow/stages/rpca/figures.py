@@ -1,6 +1,7 @@
 """The figures of the rpca stage: agreement against m, first components, seconds against n."""
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import matplotlib
@@ -8,172 +9,138 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from workflow.lib.figures import BLACK, CLASSES, FAINT, GREEN, LOOK, STYLE, legend
+from workflow.lib.figures import (
+    CLASSES,
+    FAINT,
+    LOOK,
+    STYLE,
+    end_labels,
+    legend,
+    log_axis,
+    panels,
+    wrapped,
+)
 from workflow.stages.rpca.tables import (
-    METHODS,
+    MERITS,
     NAMES,
+    VALUES,
     errors_summary,
     exponents,
     merits_summary,
     power,
 )
 
-_LOOK: dict[str, dict[str, Any]] = {
-    **LOOK,
-    "exact": {"color": BLACK, "marker": "D"},
-    "leading": {"color": GREEN, "marker": "^"},
+_MEASURES = {
+    "value_error": "relative error of {}",
+    "mean_angle": "mean principal angle, °",
+    "kernel_error": r"$\|\hat K - K\|\,/\,\|K\|$",
 }
-_VALUES = {"pca": "error of the eigenvalues", "cca": "error of the correlations"}
-_MERITS = {"pca": "accuracy of {k} components", "cca": "test correlation, sum of {k}"}
-
-
-def _panels(rows: int, columns: int, size: tuple[float, float]) -> tuple[Figure, Any]:
-    """Make a figure of rows of panels of a size in inches; without any it is blank."""
-    shape = max(rows, 1), max(columns, 1)
-    figure = Figure(figsize=(size[0] * shape[1], size[1] * shape[0]), layout="constrained")
-    panels = figure.subplots(*shape, squeeze=False)
-    if not rows * columns:
-        for axes in panels.ravel():
-            axes.set_axis_off()
-    return figure, panels
+_TIMED = {"linear": "v", "exact": "D", "leading": "P"}
 
 
 def agreement_figure(
     errors: pd.DataFrame, merits: pd.DataFrame, analysis: str, titles: Mapping[str, str]
 ) -> Figure:
-    """Distance from the exact kernel method against m, one row of panels per experiment.
-
-    Parameters
-    ----------
-    errors, merits : DataFrame
-        Rows of the stage.
-    analysis : {"pca", "cca"}
-    titles : mapping of experiment to title
-    """
+    """Distance from the exact kernel method against m, four panels per experiment."""
     summary = errors_summary(errors[errors["analysis"] == analysis])
     merit = merits_summary(merits[merits["analysis"] == analysis])
     names = list(dict.fromkeys(summary["experiment"]))
     with matplotlib.rc_context(STYLE):
-        figure, rows = _panels(len(names), 4, (2.75, 2.7))
-        for row, name in zip(rows, names, strict=False):
+        places = list(product(names, (*_MEASURES, "merit")))
+        figure, axes_of = panels(places, panels_a_row=2, size=(3.5, 2.3))
+        for (name, measure), axes in axes_of.items():
             own = summary[summary["experiment"] == name]
-            _error_panel(row[0], own, "value_error", _VALUES[analysis])
-            _error_panel(row[1], own, "mean_angle", "angle (°), largest dashed")
-            _largest_angles(row[1], own)
-            _error_panel(row[2], own, "kernel_error", r"$\|\hat K - K\|\,/\,\|K\|$")
-            _merit_panel(row[3], merit[merit["experiment"] == name], analysis)
-            row[0].set_title(f"{titles[name]}, $n = {own['n'].iloc[0]}$", loc="left")
-        legend(figure, list(rows.ravel()[::-1]))
+            if measure == "merit":
+                rows = merit[merit["experiment"] == name]
+                rows = rows[rows["components"] == rows["components"].max()]
+                label = MERITS[analysis].format(rows["components"].iloc[0])
+            else:
+                rows, label = own, _MEASURES[measure].format(VALUES[analysis])
+                fourier = own[own["method"] == "fourier"]
+                guide = (fourier["m"] / fourier["m"].iloc[0]) ** -0.5
+                guide *= fourier[f"{measure}_mean"].iloc[0]
+                axes.plot(fourier["m"], guide, color=FAINT, label="$\\propto m^{-1/2}$")
+                axes.set_yscale("log")
+            _bands(axes, rows, measure, NAMES[analysis])
+            log_axis(axes, own["m"], "number of random features $m$")
+            axes.set_ylabel(label)
+            if measure == "value_error":
+                axes.set_title(f"{wrapped(titles[name])}, $n = {own['n'].iloc[0]}$", loc="left")
+        legend(figure, list(axes_of.values())[::-1])
     return figure
 
 
-def _error_panel(axes: Any, rows: pd.DataFrame, measure: str, label: str) -> None:
+def _bands(axes: Any, rows: pd.DataFrame, measure: str, names: Mapping[str, str]) -> None:
+    """Draw means with bands from the least to the largest; a level where m is not varied."""
     for method, group in rows.groupby("method", sort=False):
-        look = _LOOK[str(method)]
-        axes.plot(group["m"], group[f"{measure}_mean"], **look)
+        look, label = LOOK[str(method)], names[str(method)]
+        if "marker" not in look:
+            axes.axhline(group[f"{measure}_mean"].iloc[0], label=label, **look)
+            continue
+        axes.plot(group["m"], group[f"{measure}_mean"], label=label, **look)
         band = group[f"{measure}_min"], group[f"{measure}_max"]
         axes.fill_between(group["m"], *band, color=look["color"], alpha=0.2, linewidth=0)
-    fourier = rows[rows["method"] == "fourier"]
-    guide = fourier[f"{measure}_mean"].iloc[0] * (fourier["m"] / fourier["m"].iloc[0]) ** -0.5
-    axes.plot(fourier["m"], guide, color=FAINT, linestyle=":", label="$\\propto m^{-1/2}$")
-    axes.set_yscale("log")
-    _features_axis(axes, rows)
-    axes.set_ylabel(label)
-
-
-def _largest_angles(axes: Any, rows: pd.DataFrame) -> None:
-    for method, group in rows.groupby("method", sort=False):
-        color = _LOOK[str(method)]["color"]
-        axes.plot(group["m"], group["largest_angle_mean"], color=color, linestyle="--", linewidth=1)
-
-
-def _features_axis(axes: Any, rows: pd.DataFrame) -> None:
-    sizes = sorted(rows.loc[rows["method"] == "fourier", "m"].unique())
-    axes.set_xscale("log")
-    axes.set_xticks(sizes, list(map(str, sizes)))
-    axes.set_xticks([], minor=True)
-    axes.set_xlabel("number of features $m$")
-
-
-def _merit_panel(axes: Any, rows: pd.DataFrame, analysis: str) -> None:
-    for method in (each for each in METHODS if each in set(rows["method"])):
-        group, look = rows[rows["method"] == method], _LOOK[method]
-        group = group[group["components"] == group["components"].max()]
-        label = NAMES[analysis][method]
-        if method in ("linear", "exact"):
-            style = {"linestyle": "-.", **look, "marker": None, "linewidth": 1.2}
-            axes.axhline(group["merit_mean"].iloc[0], label=label, **style)
-            continue
-        axes.plot(group["m"], group["merit_mean"], label=label, **look)
-        band = group["merit_min"], group["merit_max"]
-        axes.fill_between(group["m"], *band, color=look["color"], alpha=0.2, linewidth=0)
-    _features_axis(axes, rows)
-    axes.set_ylabel(_MERITS[analysis].format(k=rows["components"].max()))
 
 
 def scatter_figure(scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """First two principal components by class, one row per experiment and a panel per method."""
-    names = list(dict.fromkeys(scores["experiment"]))
+    groups: dict[Any, pd.DataFrame] = dict(
+        iter(scores.groupby(["experiment", "method"], sort=False))
+    )
     with matplotlib.rc_context({**STYLE, "axes.grid": False}):
-        figure, rows = _panels(len(names), 4, (2.75, 2.9))
-        for row, name in zip(rows, names, strict=False):
-            own = scores[scores["experiment"] == name]
-            for axes, method in zip(row, ("linear", "exact", "fourier", "nystroem"), strict=True):
-                _scatter_panel(axes, own[own["method"] == method], method)
-            row[0].set_ylabel(f"{titles[name]}\ncomponent 2")
+        figure, axes_of = panels(list(groups), panels_a_row=4, size=(1.8, 2.1))
+        for (name, method), axes in axes_of.items():
+            rows = groups[name, method]
+            for label, group in rows.groupby("label"):
+                axes.scatter(
+                    group["component_1"],
+                    group["component_2"],
+                    s=12,
+                    marker=f"${label}$",
+                    color=CLASSES[int(str(label)) % len(CLASSES)],
+                    linewidths=0.2,
+                    rasterized=True,  # thousands of glyphs would be most of the page
+                )
+            size = f"$m = {rows['m'].iloc[0]}$" if "marker" in LOOK[method] else ""
+            axes.set_title(f"{NAMES['pca'][method]}\n{size}")
+            lead = f"{titles[name]}\n" if method == "linear" else ""
+            axes.set(xlabel="component 1", ylabel=f"{lead}component 2", xticks=[], yticks=[])
     return figure
-
-
-def _scatter_panel(axes: Any, rows: pd.DataFrame, method: str) -> None:
-    for label in sorted(rows["label"].unique().tolist()):
-        group = rows[rows["label"] == label]
-        axes.scatter(
-            group["component_1"],
-            group["component_2"],
-            s=14,
-            marker=f"${label}$",
-            color=CLASSES[label % len(CLASSES)],
-            linewidths=0.2,
-            rasterized=True,  # thousands of glyphs would be most of the page
-        )
-    of = f", $m = {rows['m'].iloc[0]}$" if method in ("fourier", "nystroem") else ""
-    axes.set_title(f"{NAMES['pca'][method]}{of}")
-    axes.set_xlabel("component 1")
-    axes.set_xticks([])
-    axes.set_yticks([])
 
 
 def times_figure(times: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """Wall time against n, one panel per experiment and analysis, with the fitted power laws."""
-    keys = list(dict.fromkeys(zip(times["experiment"], times["analysis"], strict=True)))
+    groups: dict[Any, pd.DataFrame] = dict(
+        iter(times.groupby(["experiment", "analysis"], sort=False))
+    )
     with matplotlib.rc_context(STYLE):
-        figure, rows = _panels(1, len(keys), (5.2, 5.0))
-        for axes, (experiment, analysis) in zip(rows[0], keys, strict=False):
-            own = times[(times["experiment"] == experiment) & (times["analysis"] == analysis)]
-            _times_panel(axes, own, analysis)
-            threads = own["threads"].iloc[0]
-            axes.set_title(f"{titles[experiment]}, {analysis.upper()}, threads: {threads}")
+        figure, axes_of = panels(list(groups), panels_a_row=1, size=(7.0, 2.9))
+        for (name, analysis), axes in axes_of.items():
+            rows = groups[name, analysis]
+            _laws(axes, rows, NAMES[analysis])
+            axes.set(xscale="log", yscale="log", xlabel="number of rows $n$", ylabel="seconds")
+            threads = rows["threads"].iloc[0]
+            axes.set_title(f"{titles[name]}, {analysis.upper()}, threads: {threads}", loc="left")
+            axes.set_xmargin(0.02)
+            end_labels(axes)
     return figure
 
 
-def _times_panel(axes: Any, times: pd.DataFrame, analysis: str) -> None:
+def _laws(axes: Any, times: pd.DataFrame, names: Mapping[str, str]) -> None:
+    """Draw medians with bars from the least to the largest, and lines from law to the largest n."""
     fitted = exponents(times).set_index("method")
-    most = times["n"].max()
-    for method in (each for each in METHODS if each in set(times["method"])):
+    for method, name in names.items():
         seconds = times[times["method"] == method].groupby("n")["seconds"]
-        median, look = seconds.median(), _LOOK[method]
-        label = NAMES[analysis][method]
+        if not len(seconds):
+            continue
+        kernel = LOOK["exact"] if method == "leading" else LOOK[method]
+        look = {"color": kernel["color"], "marker": kernel.get("marker", _TIMED.get(method))}
         if method in fitted.index:
             law = fitted.loc[method]
-            label += f": $n^{{{power(law, 'exponent')}}}$"
-            n = np.array([law["n_from"], most], float)
+            n = np.array([law["n_from"], times["n"].max()], float)
             line = law["factor"] * n ** law["exponent"]
-            axes.plot(n, line, color=look["color"], linestyle=":", linewidth=1.0)
+            name = f"{name}: $n^{{{power(law, 'exponent')}}}$"
+            axes.plot(n, line, color=look["color"], linestyle=":", linewidth=1.0, label=name)
+        median = seconds.median()
         bars = median - seconds.min(), seconds.max() - median
-        style = look | {"marker": look.get("marker", "v"), "linestyle": "none"}
-        axes.errorbar(median.index, median, bars, capsize=2.5, label=label, **style)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("number of rows $n$")
-    axes.set_ylabel("seconds")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16))
+        axes.errorbar(median.index, median, bars, capsize=2.5, linestyle="none", label=name, **look)

@@ -14,19 +14,13 @@ def rpca_parts(what):
 PARTS["rpca"] = rpca_parts
 rpca_fit = asks(
     "stages/rpca/fit.py",
-    lambda w: {
-        "name": w.experiment,
-        "seed": settings.seed,
-        "comparisons": rpca[w.experiment].comparisons(),
-    },
+    lambda w: dict(
+        name=w.experiment, seed=settings.seed, comparisons=rpca[w.experiment].comparisons()
+    ),
 )
 rpca_times = asks(
     "stages/rpca/times.py",
-    lambda w: {
-        "name": w.experiment,
-        "seed": settings.seed,
-        "timings": rpca[w.experiment].timings(),
-    },
+    lambda w: dict(name=w.experiment, seed=settings.seed, timings=rpca[w.experiment].timings()),
 )
 rpca_report = asks("stages/rpca/report.py", {"titles": rpca.titles()})
 
@@ -47,8 +41,8 @@ rule rpca_fit:
         "../../envs/rnca.yaml"
     threads: settings.threads
     resources:
-        mem_mb=growing(lambda w: rpca[w.experiment].compare_mem_mb()),
-        runtime=growing(lambda w, threads: rpca[w.experiment].compare_minutes(threads)),
+        mem_mb=growing(lambda w: rpca[w.experiment].job_mem_mb("fit")),
+        runtime=growing(lambda w, threads: rpca[w.experiment].job_minutes("fit", threads)),
     params:
         request=rpca_fit.asked,
     script:
@@ -70,8 +64,8 @@ rule rpca_times:
         "../../envs/rnca.yaml"
     threads: workflow.cores or settings.threads
     resources:
-        mem_mb=growing(lambda w: rpca[w.experiment].times_mem_mb()),
-        runtime=growing(lambda w, threads: rpca[w.experiment].times_minutes(threads)),
+        mem_mb=growing(lambda w: rpca[w.experiment].job_mem_mb("times")),
+        runtime=growing(lambda w, threads: rpca[w.experiment].job_minutes("times", threads)),
     params:
         request=rpca_times.asked,
     script:

@@ -19,6 +19,7 @@ from workflow.lib.models import (
 )
 from workflow.lib.resources import PROCESSES_MB
 
+Job = Literal["fit", "times"]
 AtLeastTwo = Annotated[int, Field(ge=2, le=10**9)]
 OPERATIONS_PER_SECOND = 10e9
 # Reading data, starting Python, drawing.
@@ -98,31 +99,22 @@ class Analysis(Settings):
         if fewest < m:
             yield f"random: n = {fewest} rows are fewer than the {m} landmarks"
 
-    def compare_mem_mb(self) -> int:
-        """Return the memory of the comparison, in millions of bytes."""
-        n, m = self.rows, max(self.features)
-        return _mem_mb(self.solver_matrices * n * n + 6 * n * m + 8 * m * m)
-
-    def times_mem_mb(self) -> int:
-        """Return the memory of the race, in millions of bytes; 0 if there is none."""
-        if self.times is None:
-            return 0
-        n, m = max(self.times.exact + self.times.leading), self.times.features
-        return _mem_mb(self.solver_matrices * n * n + 8 * 2048 * m + 8 * m * m)
-
-    def compare_operations(self) -> int:
-        """Estimate the operations of the comparison."""
-        n, m = self.rows, max(self.features)
+    def fit_cost(self) -> tuple[int, int]:
+        """Count the numbers of float64 that the comparison holds, and its operations."""
+        n, m = self.rows, self.features[-1]
         fits = 2 * self.repeats * (8 * n * m * m + 2 * m**3)
-        return self.solver_operations * n**3 + fits
+        numbers = self.solver_matrices * n * n + 6 * n * m + 8 * m * m
+        return numbers, self.solver_operations * n**3 + fits
 
-    def times_operations(self) -> int:
-        """Estimate the operations of the race."""
+    def times_cost(self) -> tuple[int, int]:
+        """Count the same of the race; nothing if there is none."""
         if self.times is None:
-            return 0
+            return 0, 0
+        n, m = max(self.times.exact + self.times.leading), self.times.features
         exact = self.solver_operations * sum(n**3 for n in self.times.exact)
-        randomized = 12 * self.times.features**2 * sum(self.times.random)
-        return (self.times.repeats + 1) * (exact + randomized)
+        randomized = 12 * m**2 * sum(self.times.random)
+        numbers = self.solver_matrices * n * n + 8 * 2048 * m + 8 * m * m
+        return numbers, (self.times.repeats + 1) * (exact + randomized)
 
 
 class Pca(Analysis):
@@ -150,10 +142,6 @@ class Cca(Analysis):
         yield from super().problems(dataset, data)
         if self.rows == data.rows:
             yield f"rows: {self.rows} are all of {dataset!r}; leave some to test on"
-
-
-def _mem_mb(numbers: int) -> int:
-    return PROCESSES_MB + ceil(8 * numbers / 1e6)
 
 
 class Experiment(models.Experiment):
@@ -209,38 +197,29 @@ class Experiment(models.Experiment):
                 yield f"dataset: {self.dataset!r} has no {lacking}, which {name} needs"
             yield from (f"{name}.{problem}" for problem in own.problems(self.dataset, data))
 
-    def compare_mem_mb(self) -> int:
-        """Return the memory of the comparisons, in millions of bytes."""
-        return max(own.compare_mem_mb() for own in self.analyses().values())
+    def job_mem_mb(self, job: Job) -> int:
+        """Return the memory of a job, in millions of bytes."""
+        return PROCESSES_MB + ceil(8 * max(numbers for numbers, _ in self._costs(job)) / 1e6)
 
-    def times_mem_mb(self) -> int:
-        """Return the memory of the races, in millions of bytes; 0 if there are none."""
-        return max(own.times_mem_mb() for own in self.analyses().values())
+    def job_minutes(self, job: Job, threads: int) -> int:
+        """Return the minutes that a job may take."""
+        return MINUTES_BESIDE + ceil(self._minutes(job, threads))
 
     def mem_mb(self) -> int:
         """Return the memory of the larger job, in millions of bytes."""
-        return max(self.compare_mem_mb(), self.times_mem_mb())
-
-    def compare_minutes(self, threads: int) -> int:
-        """Return the minutes that the comparisons may take."""
-        operations = sum(own.compare_operations() for own in self.analyses().values())
-        return MINUTES_BESIDE + ceil(_minutes(operations, threads))
-
-    def times_minutes(self, threads: int) -> int:
-        """Return the minutes that the races may take."""
-        operations = sum(own.times_operations() for own in self.analyses().values())
-        return MINUTES_BESIDE + ceil(_minutes(operations, threads))
+        return max(self.job_mem_mb("fit"), self.job_mem_mb("times"))
 
     def forecast(self, cores: int) -> float:
         """Estimate the minutes of comparisons and races from their operations."""
+        return self._minutes("fit", cores) + self._minutes("times", cores)
+
+    def _costs(self, job: Job) -> list[tuple[int, int]]:
         each = self.analyses().values()
-        return _minutes(
-            sum(own.compare_operations() + own.times_operations() for own in each), cores
-        )
+        return [own.fit_cost() if job == "fit" else own.times_cost() for own in each]
 
-
-def _minutes(operations: int, cores: int) -> float:
-    return operations / OPERATIONS_PER_SECOND / cores / 60
+    def _minutes(self, job: Job, cores: int) -> float:
+        operations = sum(operations for _, operations in self._costs(job))
+        return operations / OPERATIONS_PER_SECOND / cores / 60
 
 
 class Rpca(Experiments[Experiment]):

@@ -7,49 +7,41 @@ import numpy as np
 import pandas as pd
 
 from workflow.lib.exponents import fitted_exponent
-from workflow.lib.tables import by_experiment, markdown_table
+from workflow.lib.sentences import at_largest_m
+from workflow.lib.tables import by_experiment, number, titled_table
 
-METHODS = ("linear", "exact", "leading", "fourier", "nystroem")
+# In the order in which methods are shown.
 NAMES = {
-    "pca": {
-        "linear": "linear PCA",
-        "exact": "exact kernel PCA",
-        "leading": "exact kernel PCA, leading components",
-        "fourier": "RPCA, Fourier",
-        "nystroem": "RPCA, whitened Nyström",
-    },
-    "cca": {
-        "linear": "linear CCA",
-        "exact": "exact kernel CCA",
-        "leading": "exact kernel CCA, leading components",
-        "fourier": "RCCA, Fourier",
-        "nystroem": "RCCA, whitened Nyström",
-    },
+    analysis.lower(): {
+        "linear": f"linear {analysis}",
+        "exact": f"exact kernel {analysis}",
+        "leading": f"exact kernel {analysis}, leading components",
+        "fourier": f"R{analysis}, Fourier",
+        "nystroem": f"R{analysis}, whitened Nyström",
+    }
+    for analysis in ("PCA", "CCA")
 }
+VALUES = {"pca": "eigenvalues", "cca": "correlations"}
+MERITS = {"pca": "accuracy of {} components", "cca": "test correlation, sum of {}"}
 MEASURES = ("value_error", "largest_angle", "mean_angle", "kernel_error", "captured")
 # Those that the paper's theory lets fall like m^-1/2.
 RATED = ("value_error", "kernel_error")
 # Of seconds against n, as Sections 3 and 4 of the paper state it.
 CLAIMED = {"exact": 3, "linear": 1, "fourier": 1, "nystroem": 1}
 _OCTAVES = 3
-_KEYS = ["experiment", "analysis", "method"]
-ERRORS_COLUMNS = [*_KEYS, "n", "components", "m", "repeat", *MEASURES]
-MERITS_COLUMNS = [*_KEYS, "m", "repeat", "components", "merit"]
-SCORES_COLUMNS = [*_KEYS, "m", "label", "component_1", "component_2"]
+KEYS = ["experiment", "analysis", "method"]
+ERRORS_COLUMNS = [*KEYS, "n", "components", "m", "repeat", *MEASURES]
+MERITS_COLUMNS = [*KEYS, "m", "repeat", "components", "merit"]
+SCORES_COLUMNS = [*KEYS, "m", "label", "component_1", "component_2"]
+TIMES_COLUMNS = [*KEYS, "threads", "n", "m", "repeat", "seconds"]
 _LAW_COLUMNS = [
-    *_KEYS, "m", "threads", "n_from", "n_to", "seconds", "exponent", "exponent_error",
+    *KEYS, "m", "threads", "n_from", "n_to", "seconds", "exponent", "exponent_error",
     "freedom", "factor", "claimed",
 ]  # fmt: skip
-TIMES_COLUMNS = [*_KEYS, "threads", "n", "m", "repeat", "seconds"]
 
 
 def errors_summary(errors: pd.DataFrame) -> pd.DataFrame:
     """Mean, least and largest value over repeats of every measure of agreement.
-
-    Parameters
-    ----------
-    errors : DataFrame
-        Rows of the stage: one per experiment, analysis, method, m and repeat.
 
     Returns
     -------
@@ -57,21 +49,15 @@ def errors_summary(errors: pd.DataFrame) -> pd.DataFrame:
         One row per experiment, analysis, method and m, with columns ``<measure>_mean``, ``_min``
         and ``_max``; what is not measured for CCA is missing.
     """
-    groups = errors.groupby([*_KEYS, "m"], sort=False)
-    spread = {
-        f"{measure}_{how}": (measure, how) for measure in MEASURES for how in ("mean", "min", "max")
-    }
-    return groups.agg(
-        n=("n", "first"),
-        components=("components", "first"),
-        repeats=("repeat", "nunique"),
-        **spread,
-    ).reset_index()
+    spread = {f"{each}_{how}": (each, how) for each in MEASURES for how in ("mean", "min", "max")}
+    counts = {"n": ("n", "first"), "components": ("components", "first")}
+    groups = errors.groupby([*KEYS, "m"], sort=False)
+    return groups.agg(**counts, repeats=("repeat", "nunique"), **spread).reset_index()
 
 
 def merits_summary(merits: pd.DataFrame) -> pd.DataFrame:
     """Mean, least and largest merit over repeats, per method, m and number of components."""
-    groups = merits.groupby([*_KEYS, "m", "components"], sort=False)["merit"]
+    groups = merits.groupby([*KEYS, "m", "components"], sort=False)["merit"]
     return groups.agg(["mean", "min", "max"]).add_prefix("merit_").reset_index()
 
 
@@ -87,7 +73,7 @@ def rates(errors: pd.DataFrame) -> pd.DataFrame:
         standard error over repeats, missing where there is one, and that error's ``freedom``.
     """
     records = []
-    for keys, group in errors.groupby(_KEYS, sort=False):
+    for keys, group in errors.groupby(KEYS, sort=False):
         for measure in RATED:
             slopes = [
                 fitted_exponent(each["m"], each[measure]).value
@@ -97,7 +83,7 @@ def rates(errors: pd.DataFrame) -> pd.DataFrame:
             if slopes:
                 error = np.std(slopes, ddof=1) / np.sqrt(len(slopes)) if len(slopes) > 1 else np.nan
                 records.append((*keys, measure, float(np.mean(slopes)), error, len(slopes) - 1))
-    return pd.DataFrame(records, columns=[*_KEYS, "measure", "rate", "rate_error", "freedom"])
+    return pd.DataFrame(records, columns=[*KEYS, "measure", "rate", "rate_error", "freedom"])
 
 
 def exponents(times: pd.DataFrame) -> pd.DataFrame:
@@ -113,28 +99,16 @@ def exponents(times: pd.DataFrame) -> pd.DataFrame:
         fitted to, the median seconds at its end, and the exponent the paper claims.
     """
     records = []
-    for keys, group in times.groupby(_KEYS, sort=False):
+    for keys, group in times.groupby(KEYS, sort=False):
         medians = group.groupby("n")["seconds"].median()
         fitted = medians[medians.index >= medians.index.max() / 2**_OCTAVES]
-        if len(fitted) < 2:
-            continue
-        n = fitted.index.to_numpy(float)
-        fit = fitted_exponent(n, fitted)
-        factor = np.exp(np.mean(np.log(fitted) - fit.value * np.log(n)))
-        records.append(
-            (
-                *keys,
-                *group[["m", "threads"]].iloc[0],
-                fitted.index.min(),
-                fitted.index.max(),
-                fitted.iloc[-1],
-                fit.value,
-                fit.error,
-                len(fitted) - 2,
-                factor,
-                CLAIMED.get(str(keys[-1])),
-            )
-        )
+        if len(fitted) > 1:
+            n = fitted.index.to_numpy(float)
+            law = fitted_exponent(n, fitted)
+            factor = np.exp(np.mean(np.log(fitted) - law.value * np.log(n)))
+            given = *keys, *group[["m", "threads"]].iloc[0], fitted.index[0], fitted.index[-1]
+            found = fitted.iloc[-1], law.value, law.error, len(fitted) - 2, factor
+            records.append((*given, *found, CLAIMED.get(str(keys[-1]))))
     laws = pd.DataFrame(records, columns=_LAW_COLUMNS)
     return laws.astype(dict.fromkeys(["m", "threads", "claimed"], "Int64"))
 
@@ -149,99 +123,71 @@ def table(
     """Lay out the table of the stage: a block per experiment and analysis, and one of times.
 
     Of the randomized methods the largest m is shown; the figures and CSVs hold the others.
-
-    Parameters
-    ----------
-    errors, merits, times : DataFrame
-        Rows of the stage.
-    not_run : mapping of experiment to reason
-    titles : mapping of experiment to title
-        Of all experiments, in the order in which they are shown.
+    ``not_run`` has the reasons, ``titles`` all experiments in the order in which they are shown.
     """
-    summary, merit, rate = errors_summary(errors), merits_summary(merits), rates(errors)
+    frames = errors_summary(errors), merits_summary(merits), rates(errors)
 
     def blocks(name: str, title: str) -> str:
         found = []
         for analysis in NAMES:
-            of = [each[_is(each, name, analysis)] for each in (summary, merit, rate)]
-            if len(of[0]):
-                found.append(_agreement_block(title, analysis, *of))
+            summary, *others = (
+                each[(each["experiment"] == name) & (each["analysis"] == analysis)]
+                for each in frames
+            )
+            if len(summary):
+                found.append(_agreement_block(title, analysis, summary, *others))
         own = times[times["experiment"] == name]
         return "\n".join([*found, *([_times_block(title, own)] if len(own) else [])])
 
     return by_experiment(titles, not_run, blocks)
 
 
-def _is(frame: pd.DataFrame, experiment: str, analysis: str) -> Any:
-    return (frame["experiment"] == experiment) & (frame["analysis"] == analysis)
-
-
 def _agreement_block(
     title: str, analysis: str, summary: pd.DataFrame, merit: pd.DataFrame, rate: pd.DataFrame
 ) -> str:
-    first = summary.iloc[0]
-    of_components = sorted(merit["components"].unique())
-    values, figure = {
-        "pca": ("eigenvalues", "accuracy of {} components"),
-        "cca": ("correlations", "test correlation, sum of {}"),
-    }[analysis]
-    header = [
-        "method", "m", f"error of {values}", "as m^", "mean angle", "error of K", "as m^",
-        *(figure.format(k) for k in of_components),
-    ]  # fmt: skip
-    lines = [
-        f"**{title}, {NAMES[analysis]['exact'].removeprefix('exact ')}**: n = {first['n']} rows, "
-        f"{first['components']} components, draws of the features: {first['repeats']}",
-        "",
-    ]
+    first, sizes = summary.iloc[0], sorted(merit["components"].unique())
+    powers = {(row["method"], row["measure"]): power(row, "rate") for _, row in rate.iterrows()}
     rows = []
-    for method in (each for each in METHODS if each in set(merit["method"])):
-        own = merit[merit["method"] == method]
-        m = own["m"].max()
-        cells = [NAMES[analysis][method], str(m)]
-        measured = summary[(summary["method"] == method) & (summary["m"] == m)]
-        cells += (
-            _measured(measured.iloc[0], rate[rate["method"] == method])
-            if len(measured)
-            else ["–"] * 5
+    for method, name in NAMES[analysis].items():
+        own = at_largest_m(merit[merit["method"] == method]).set_index("components")
+        if not len(own):
+            continue
+        cells = ["–"] * 5
+        for row in at_largest_m(summary[summary["method"] == method]).to_dict("records"):
+            value_power, kernel_power = (powers.get((method, measure), "–") for measure in RATED)
+            cells = [f"{row['value_error_mean']:.2e}", value_power]
+            cells += [f"{row['mean_angle_mean']:.2f}°"]
+            cells += [f"{row['kernel_error_mean']:.2e}", kernel_power]
+        merits = own["merit_mean"].reindex(sizes)
+        rows.append(
+            [name, str(own["m"].iloc[0]), *cells, *(number(each, ".3f") for each in merits)]
         )
-        found = own[own["m"] == m].set_index("components")["merit_mean"]
-        cells += [f"{found[k]:.3f}" if k in found else "–" for k in of_components]
-        rows.append(cells)
-    return "\n".join([*lines, *markdown_table(header, rows)]) + "\n"
-
-
-def _measured(row: Any, rate: pd.DataFrame) -> list[str]:
-    fitted = {each["measure"]: each for each in rate.to_dict("records")}
-    powers = [power(fitted[name], "rate") if name in fitted else "–" for name in RATED]
-    return [
-        f"{row['value_error_mean']:.2e}",
-        powers[0],
-        f"{row['mean_angle_mean']:.2f}°",
-        f"{row['kernel_error_mean']:.2e}",
-        powers[1],
-    ]
+    lead = (
+        f"**{title}, {NAMES[analysis]['exact'].removeprefix('exact ')}**: n = {first['n']} rows, "
+        f"{first['components']} components, draws of the features: {first['repeats']}"
+    )
+    header = ["method", "m", f"error of {VALUES[analysis]}", "as m^", "mean angle", "error of K"]
+    header += ["as m^", *(MERITS[analysis].format(k) for k in sizes)]
+    return titled_table(lead, header, rows)
 
 
 def _times_block(title: str, times: pd.DataFrame) -> str:
-    fitted = exponents(times)
     most = times["n"].max()
     rows = [
         [
             NAMES[row["analysis"]][row["method"]],
-            "–" if pd.isna(row["m"]) else str(row["m"]),
+            number(row["m"], "d"),
             f"{row['n_from']} to {row['n_to']}",
             power(row, "exponent"),
-            "–" if pd.isna(row["claimed"]) else str(row["claimed"]),
+            number(row["claimed"], "d"),
             f"{row['seconds']:.3g} s",
             _at(row, most),
         ]
-        for row in fitted.to_dict("records")
+        for row in exponents(times).to_dict("records")
     ]
-    threads = times["threads"].iloc[0]
+    lead = f"**{title}, wall time** (threads: {times['threads'].iloc[0]})"
     header = ["method", "m", "n", "as n^", "paper", "at the largest n", f"at n = {most}"]
-    lines = [f"**{title}, wall time** (threads: {threads})", "", *markdown_table(header, rows)]
-    return "\n".join(lines) + "\n"
+    return titled_table(lead, header, rows)
 
 
 def _at(row: Any, n: int) -> str:

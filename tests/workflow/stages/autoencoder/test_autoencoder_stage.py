@@ -10,7 +10,6 @@ import pytest
 from PIL import Image
 from sklearn.decomposition import PCA
 
-from workflow.data.catalogue import prepare
 from workflow.stages.autoencoder.fit import (
     AUTHORS,
     AUTHORS_ENCODER,
@@ -32,13 +31,7 @@ EXPERIMENT = Experiment(
     features=60,
     white=16,
     ridge=1e-6,
-    search={
-        "share": 0.5,
-        "encoder": [0.1, 1e3],
-        "decoder": [0.1],
-        "widen": 0,
-        "regs": [1e-4, 1e3],
-    },
+    search={"share": 0.5, "encoder": [0.1, 1e3], "decoder": [0.1], "widen": 0, "regs": [1e-4, 1e3]},
     sweeps={"d": [2, 4], "m": [30, 60]},
     shown=20,
     seed=3,
@@ -46,8 +39,8 @@ EXPERIMENT = Experiment(
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    return prepare("digits", tmp_path_factory.mktemp("prepared") / "digits")
+def data(prepared):
+    return prepared("digits")
 
 
 @pytest.fixture(scope="module")
@@ -55,11 +48,14 @@ def outcome(data):
     return run_part(EXPERIMENT, data, [0, 1], ["d", "m"])
 
 
-def error_of(errors, method, **where):
-    rows = errors[errors["method"] == method]
-    for name, value in where.items():
-        rows = rows[rows[name] == value]
-    (error,) = rows["test_error"]
+def pixels_of(png):
+    with Image.open(io.BytesIO(base64.b64decode(png))) as picture:
+        return np.asarray(picture)
+
+
+def error_of(errors, **where):
+    rows = (errors[list(where)] == pd.Series(where)).all(axis=1)
+    (error,) = errors.loc[rows, "test_error"]
     return error
 
 
@@ -149,11 +145,11 @@ def test_a_grid_grows_until_the_best_width_is_inside_or_no_more_is_allowed(data,
 def test_a_sweep_passes_through_the_table(outcome):
     errors = outcome[0]
     for method in ("pca", "median", "authors-encoder", "chosen", "combined"):
-        at = error_of(errors, method, axis="table", repeat=0)
-        assert error_of(errors, method, axis="d", d=4) == pytest.approx(at, rel=1e-3)
+        at = error_of(errors, method=method, axis="table", repeat=0)
+        assert error_of(errors, method=method, axis="d", d=4) == pytest.approx(at, rel=1e-3)
         if method != "pca":
-            assert error_of(errors, method, axis="m", m=60) == pytest.approx(at, rel=1e-3)
-        assert error_of(errors, method, axis="d", d=2) > at
+            assert error_of(errors, method=method, axis="m", m=60) == pytest.approx(at, rel=1e-3)
+        assert error_of(errors, method=method, axis="d", d=2) > at
 
 
 def test_parts_made_apart_are_the_whole(outcome, data):
@@ -173,17 +169,12 @@ def test_pictures_are_test_rows_and_their_reconstructions(outcome, data):
     assert (pictures["method"].value_counts() == 20).all()
     original = pictures[pictures["method"] == "original"]
     assert (original["label"].value_counts() == 2).all()
-    with Image.open(io.BytesIO(base64.b64decode(original["png"].iloc[0]))) as picture:
-        shown = np.asarray(picture) / 255 * 16
+    shown = pixels_of(original["png"].iloc[0]) / 255 * 16
     assert np.abs(shown - data.images[original["row"].iloc[0]]).max() < 0.05
 
 
-def test_too_few_pictures_are_shown_once_each(data):
+def test_few_pictures_are_shown_once_each_and_pixels_outside_the_range_are_cut_off(data):
     few = Pixels.of(EXPERIMENT, data, 0).test
     index = shown_rows(data, replace(few, rows=few.rows[:5]), 20)
     assert sorted(index) == [0, 1, 2, 3, 4]
-
-
-def test_pixels_outside_the_range_are_cut_off():
-    with Image.open(io.BytesIO(base64.b64decode(to_png(np.array([[-1.0, 0.5, 2.0]]))))) as picture:
-        assert np.asarray(picture).tolist() == [[0, 128, 255]]
+    assert pixels_of(to_png(np.array([[-1.0, 0.5, 2.0]]))).tolist() == [[0, 128, 255]]

@@ -6,10 +6,22 @@ import pandas as pd
 import pytest
 
 from projects import svg_of
-from workflow.stages.extensions.report import on_clustering, on_dependence, on_discriminants
-from workflow.stages.extensions.tables import CLUSTERING_COLUMNS, ERROR_COLUMNS, POINT_COLUMNS
+from workflow.stages.extensions.figures import (
+    clustering_figure,
+    dependence_figure,
+    discriminants_figure,
+)
+from workflow.stages.extensions.tables import (
+    CLUSTERING_COLUMNS,
+    ERROR_COLUMNS,
+    POINT_COLUMNS,
+    clustering_summary,
+    clustering_table,
+    discriminants_summary,
+    discriminants_table,
+)
 
-TITLES = {"clustering": "digits", "discriminants": "digits"}
+TITLES = {"rings": "two rings", "subset": "digits, some", "all": "digits, all"}
 SCORES = """\
 data,n,method,m,repeat,nmi,nmi_exact,floored,seconds
 {0},4,exact,,0,1.0,,,0.5
@@ -42,8 +54,6 @@ line,2.0,spearman,60,30,0.2,0.4
 line,0.5,rdc,60,30,0.2,0.8
 line,2.0,rdc,60,30,0.2,0.3
 """
-NO_CLUSTERS = pd.DataFrame(columns=CLUSTERING_COLUMNS)
-NO_POINTS = pd.DataFrame(columns=POINT_COLUMNS)
 
 
 def frame(text):
@@ -51,102 +61,75 @@ def frame(text):
 
 
 def clusters(*names):
-    return pd.concat([frame(SCORES.format(name)) for name in names], ignore_index=True)
+    return clustering_summary(pd.concat([frame(SCORES.format(name)) for name in names]))
 
 
-def clustering_report(scores=None, points=None, not_run=()):
-    given = clusters("rings", "subset") if scores is None else scores
-    return on_clustering(given, frame(POINTS) if points is None else points, dict(not_run), TITLES)
+NO_CLUSTERS = clustering_summary(pd.DataFrame(columns=CLUSTERING_COLUMNS))
+NO_POINTS = pd.DataFrame(columns=POINT_COLUMNS)
+NO_ERRORS = discriminants_summary(pd.DataFrame(columns=ERROR_COLUMNS))
 
 
 def test_clusters_are_laid_out_by_set_and_method():
-    report = clustering_report()
-    lines = report.table.splitlines()
+    summary = clusters("rings", "subset")
+    lines = clustering_table(summary, TITLES, {"digits": "no source"}).splitlines()
     assert "**Clusters of two rings**: normalised mutual information (n = 4, repeats: 2)" in lines
     assert "| k-means | – | 0.25 | 0.50 | – | 0.1 |" in lines
     assert "| exact spectral | – | 1.00 | – | – | 0.5 |" in lines
     assert "| randomized, Fourier | 20 | 0.60 ± 0.14 | 0.30 ± 0.07 | 4 | 0.1 |" in lines
-    assert list(report.summary["data"].unique()) == ["rings", "subset"]
+    assert list(summary["data"].unique()) == ["rings", "subset"]
+    assert lines[-1] == "**digits**: not run, no source"
 
 
 def test_a_set_without_exact_clusters_says_what_they_would_need():
     whole = clusters("all")
-    whole = whole[whole["method"] != "exact"].assign(n=70_000, nmi_exact=None)
-    assert "would need 39 GB" in clustering_report(whole).table
+    whole = whole[whole["method"] != "exact"].assign(n=70_000)
+    assert "would need 39 GB" in clustering_table(whole, TITLES, {})
 
 
 def test_agreement_with_exact_clusters_is_drawn_for_the_subset_alone():
-    labels = {
-        axes.get_title(): axes.get_legend_handles_labels()[1]
-        for axes in clustering_report().figure.axes
-        if axes.get_title()
-    }
-    assert set(labels) == {
-        "two rings: k-means",
-        "two rings: randomized, Nyström",
-        "two rings, n = 4",
-        "digits, some, n = 4",
-    }
-    assert "randomized, Fourier: with exact clusters" in labels["digits, some, n = 4"]
-    assert not any("exact clusters" in label for label in labels["two rings, n = 4"])
+    figure = clustering_figure(clusters("rings", "subset"), frame(POINTS), TITLES)
+    assert [axes.get_title() for axes in figure.axes[:2]] == [
+        "two rings:\nk-means",
+        "two rings:\nrandomized, Nyström",
+    ]
+    rings, subset = figure.axes[2:]
+    assert subset.get_title("left") == "digits, some, n = 4"
+    label = "randomized, Fourier: with exact clusters"
+    assert label in subset.get_legend_handles_labels()[1]
+    assert label not in rings.get_legend_handles_labels()[1]
 
 
 def test_errors_are_laid_out_with_the_best_in_bold():
-    lines = on_discriminants(frame(ERRORS), {}, "digits").table.splitlines()
+    summary = discriminants_summary(frame(ERRORS))
+    lines = discriminants_table(summary, "digits").splitlines()
     assert lines[0].startswith("**Classes of digits**: error on test rows (100 training rows, 50")
     assert "| LDA | – | – | 12.00 | 0.5 |" in lines
     assert "| RLDA, Fourier | 20 | 0.001 to 0.01 | 6.00 ± 2.83 | – |" in lines
     assert "| RLDA, Nyström | 20 | 0.01 | **5.00** | 1.2 |" in lines
+    missing = discriminants_table(NO_ERRORS, "digits", "no source")
+    assert missing == "**digits**: not run, no source\n"
 
 
-def test_powers_are_laid_out_by_pattern_and_noise():
-    power = frame(POWER).assign(experiment="dependence", dataset=None)
-    report = on_dependence(power)
-    lines = report.table.splitlines()
-    assert lines[0].endswith("(n = 60, 30 samples each)")
-    assert lines[2] == "| pattern, method | noise 0.5 | noise 2 |"
-    assert lines[-1] == "| line, RDC | 0.80 | 0.30 |"
-    pd.testing.assert_frame_equal(report.summary, frame(POWER))
-
-
-def test_clusters_that_were_not_run_say_why(tmp_path):
-    report = clustering_report(clusters("rings"), not_run={"clustering": "no source"})
-    assert report.table.endswith("**digits**: not run, no source\n")
-    assert "two rings" in report.table
-    assert set(report.summary["data"]) == {"rings"}
-    alone = clustering_report(NO_CLUSTERS, NO_POINTS, not_run={"clustering": "no source"})
-    assert alone.table == "**digits**: not run, no source\n"
-    assert svg_of(alone.figure, tmp_path)
-
-
-def test_classes_that_were_not_run_say_why(tmp_path):
-    reasons = {"discriminants": "no source"}
-    report = on_discriminants(pd.DataFrame(columns=ERROR_COLUMNS), reasons, "digits")
-    assert report.table == "**digits**: not run, no source\n"
-    assert b"digits: not run" in svg_of(report.figure, tmp_path)
-
-
-def test_parts_that_are_left_out_are_missing_from_the_clusters(tmp_path):
-    report = clustering_report(clusters("subset"), NO_POINTS)
-    assert "rings" not in report.table
-    assert svg_of(report.figure, tmp_path)
-    assert "digits" not in clustering_report(clusters("rings")).table
+def test_powers_have_a_standard_error():
+    (axes,) = dependence_figure(frame(POWER)).axes
+    pearson = axes.containers[0]
+    assert pearson.lines[0].get_ydata().tolist() == [1.0, 0.5]
+    ends = [segment[:, 1].tolist() for segment in pearson.lines[2][0].get_segments()]
+    half = (0.5 * 0.5 / 30) ** 0.5
+    assert ends == [[1.0, 1.0], pytest.approx([0.5 - half, 0.5 + half])]
 
 
 @pytest.mark.parametrize(
-    "make",
+    "draw",
     [
-        clustering_report,
-        lambda: on_discriminants(frame(ERRORS), {}, "digits"),
-        lambda: on_dependence(frame(POWER)),
+        lambda: clustering_figure(clusters("rings", "subset"), frame(POINTS), TITLES),
+        lambda: clustering_figure(clusters("subset"), NO_POINTS, TITLES),
+        lambda: clustering_figure(NO_CLUSTERS, NO_POINTS, TITLES),
+        lambda: discriminants_figure(discriminants_summary(frame(ERRORS)), "digits"),
+        lambda: discriminants_figure(NO_ERRORS, "digits"),
+        lambda: dependence_figure(frame(POWER)),
     ],
-    ids=["clustering", "discriminants", "dependence"],
+    ids=["clusters", "no shapes", "no clusters", "errors", "no errors", "powers"],
 )
-def test_figures_are_the_same_every_time(make, tmp_path):
-    assert svg_of(make().figure, tmp_path) == svg_of(make().figure, tmp_path)
-
-
-def test_summaries_keep_full_precision():
-    summary = on_discriminants(frame(ERRORS), {}, "digits").summary
-    fourier = summary[summary["method"] == "fourier"].iloc[0]
-    assert (fourier["error_mean"], fourier["repeats"]) == (pytest.approx(6.0), 2)
+def test_figures_are_the_same_every_time(draw, tmp_path):
+    assert svg_of(draw(), tmp_path) == svg_of(draw(), tmp_path)

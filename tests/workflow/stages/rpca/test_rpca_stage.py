@@ -7,6 +7,7 @@ from workflow.stages.rpca.fit import Comparison, compare, joined, kernel_map, ke
 from workflow.stages.rpca.times import Timing, race
 
 SIZES = (20, 60, 180)
+RUN = {"name": "rings", "reg": 1.0, "seed": 1}
 
 
 @pytest.fixture(scope="module")
@@ -15,15 +16,8 @@ def rings(prepared):
 
 
 def comparison(analysis, **changes):
-    given = {
-        "rows": 200,
-        "components": 4,
-        "gamma": 0.2,
-        "reg": 1.0,
-        "features": SIZES,
-        "repeats": 3,
-    }
-    return Comparison(**{"name": "rings", "analysis": analysis, "seed": 1} | given | changes)
+    given = {"rows": 200, "gamma": 0.2, "features": SIZES, "repeats": 3}
+    return Comparison(**RUN | {"analysis": analysis, "components": 4} | given | changes)
 
 
 @pytest.fixture(scope="module")
@@ -71,13 +65,10 @@ def test_linear_cca_is_regularised_too(prepared):
     assert merits.set_index("method")["merit"]["linear"] > 2.0
 
 
-def test_captured_share_grows_towards_one(outcomes):
+def test_components_of_landmarks_capture_and_lie_on_the_exact_ones(outcomes):
     shares = means(outcomes["pca"].errors, "captured", "nystroem")
     assert shares.is_monotonic_increasing
     assert 0.99 < shares.iloc[-1] <= 1 + 1e-9
-
-
-def test_shown_components_of_landmarks_lie_on_the_exact_ones(outcomes):
     scores = outcomes["pca"].scores
     columns = ["component_1", "component_2"]
     shown = {method: group[columns].to_numpy() for method, group in scores.groupby("method")}
@@ -86,13 +77,10 @@ def test_shown_components_of_landmarks_lie_on_the_exact_ones(outcomes):
     assert set(scores["label"]) == {0, 1, 2}
 
 
-def test_outcomes_are_the_same_each_time(rings, outcomes):
+def test_outcomes_are_the_same_each_time_and_joined_hold_the_rows_of_all(rings, outcomes):
     again = compare(comparison("cca"), rings)
     assert again.errors.equals(outcomes["cca"].errors)
     assert again.merits.equals(outcomes["cca"].merits)
-
-
-def test_joined_outcomes_hold_the_rows_of_all(outcomes):
     whole = joined(list(outcomes.values()))
     assert list(whole.errors["analysis"].unique()) == ["pca", "cca"]
     assert len(whole.scores) == len(outcomes["pca"].scores)
@@ -113,36 +101,14 @@ def test_pictures_are_taken_whole(prepared, rings):
     assert table(rings).shape == (20000, 10)
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"rows": 20_001}, "rows=20001 of experiment rings: rings has 20000 rows"),
-        ({"rows": 20_000}, "all rows of rings: leave some to test on"),
-    ],
-)
-def test_too_many_rows_are_refused(rings, changes, words):
-    with pytest.raises(ValueError, match=words):
-        compare(comparison("cca", **changes), rings)
-
-
-TIMING = {
-    "name": "rings",
-    "analysis": "pca",
-    "exact": (20, 40),
-    "leading": (30,),
-    "random": (50, 100),
-    "features": 10,
-    "components": 2,
-    "gamma": "median",
-    "reg": 1.0,
-    "repeats": 2,
-    "seed": 1,
-}
+def timing(analysis, random=(50, 100)):
+    given = {"exact": (20, 40), "leading": (30,), "random": random, "features": 10, "repeats": 2}
+    return Timing(**RUN | {"analysis": analysis, "components": 2, "gamma": "median"} | given)
 
 
 @pytest.mark.parametrize("analysis", ["pca", "cca"])
 def test_race_times_every_method_at_its_sizes(rings, analysis):
-    times = race(Timing(**TIMING | {"analysis": analysis}), rings, threads=1)
+    times = race(timing(analysis), rings, threads=1)
     sizes = times.groupby("method")["n"].unique().map(list).to_dict()
     randomized = {method: [50, 100] for method in ("linear", "fourier", "nystroem")}
     assert sizes == randomized | {"exact": [20, 40], "leading": [30]}
@@ -150,6 +116,18 @@ def test_race_times_every_method_at_its_sizes(rings, analysis):
     assert times.groupby(["method", "n"])["repeat"].nunique().eq(2).all()
 
 
-def test_race_beyond_the_rows_there_are_is_refused(rings):
-    with pytest.raises(ValueError, match="30000 rows to time in experiment rings: rings has 20000"):
-        race(Timing(**TIMING | {"random": (30_000,)}), rings, threads=1)
+@pytest.mark.parametrize(
+    ("job", "given", "words"),
+    [
+        (
+            compare,
+            comparison("cca", rows=20_001),
+            "rows=20001 of experiment rings: rings has 20000",
+        ),
+        (compare, comparison("cca", rows=20_000), "all rows of rings: leave some to test on"),
+        (race, timing("pca", (30_000,)), "30000 rows to time in experiment rings: rings has 20000"),
+    ],
+)
+def test_too_many_rows_are_refused(rings, job, given, words):
+    with pytest.raises(ValueError, match=words):
+        job(given, rings, **({"threads": 1} if job is race else {}))
