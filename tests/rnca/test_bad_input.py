@@ -211,10 +211,7 @@ WIDE = np.eye(3, 21_201)
         (lambda: rcca().fit_chunks([X]), ("chunk 0 has 60 parts", "(X, y)")),
         (lambda: fitted().transform(None), ("transform needs X, y or both",)),
         (lambda: fitted().transform(X[:, :3]), ("X has 3 features", "4 features")),
-        (
-            lambda: fitted().transform(None, X),
-            ("y has 4 features", "fitted to 3", "same order"),
-        ),
+        (lambda: fitted().transform(None, X), ("y has 4 features", "fitted to 3", "same order")),
         (lambda: fitted().score(X[:, :3], Y), ("X has 3 features", "expecting 4")),
         (lambda: fitted().accumulate(X, X), ("y has 4 features", "fitted to 3")),
         *(
@@ -224,18 +221,12 @@ WIDE = np.eye(3, 21_201)
         (lambda: fitted().path([5, 11]), BEYOND),
         (lambda: fitted().path([5, (10, 11)]), BEYOND),
         (lambda: rpca(n_features=10).fit(X).path([5, 11]), BEYOND),
-        (
-            lambda: rcca(n_components=4).fit(X, Y).path([3]),
-            ("n_components=4", "at most 3"),
-        ),
+        (lambda: rcca(n_components=4).fit(X, Y).path([3]), ("n_components=4", "at most 3")),
         (lambda: rcca(n_components=11).fit(X, Y), ("n_components=11", "at most 10 canonical")),
         (lambda: linear(n_components=4).fit(X, Y), ("n_components=4", "at most 3")),
         (lambda: rcca(n_components=7).fit(X[:7], Y[:7]), ("n_samples = 7", "at most 6")),
         (lambda: rpca(n_components=6).fit(X), ("n_components=6", "at most 5 principal")),
-        (
-            lambda: rpca(n_components=7, n_features=10).fit(X[:7]),
-            ("n_samples = 7", "at most 6"),
-        ),
+        (lambda: rpca(n_components=7, n_features=10).fit(X[:7]), ("n_samples = 7", "at most 6")),
         (lambda: NystroemFeatures(61).fit(X), LANDMARKS),
         (lambda: rpca(feature_map="nystroem", n_features=61).fit(X), LANDMARKS),
         (lambda: rcca(feature_map="nystroem", n_features=61).fit(X, Y), LANDMARKS),
@@ -271,10 +262,7 @@ WIDE = np.eye(3, 21_201)
         ),
         (lambda: linear().fit(FAR, Y), ("squares of feature 2 of view x add up to", "Rescale")),
         (lambda: linear().fit(Y, FAR), ("squares of feature 2 of view y add up to", "Rescale")),
-        (
-            lambda: linear(dtype="float32").fit(np.c_[X, np.ones(60)], Y),
-            ("singular", "feature 4"),
-        ),
+        (lambda: linear(dtype="float32").fit(np.c_[X, np.ones(60)], Y), ("singular", "feature 4")),
     ],
 )
 def test_calls(call, words):
