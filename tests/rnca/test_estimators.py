@@ -89,7 +89,7 @@ def test_fitting_again_forgets_the_first_fit(model, halves):
     assert (model.n_features_in_, model.n_samples_) == (32, 1797)
 
 
-@pytest.mark.parametrize("estimator", [RCCA(3, n_features=20), FeatureRidge(n_features=20)])
+@pytest.mark.parametrize("estimator", [RCCA(3), FeatureRidge(), RandomizedAutoencoder(3)])
 def test_a_pickled_model_leaves_its_moments_behind(estimator, halves):
     again = pickle.loads(pickle.dumps(clone(estimator).fit(*halves)))
     assert not hasattr(again, "moments_")
