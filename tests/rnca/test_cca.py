@@ -6,6 +6,7 @@ ill-conditioned), since their rounding depends on the shapes that sgemm is given
 """
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
 import numpy as np
@@ -14,9 +15,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csc_array, csr_array
 from sklearn.cross_decomposition import CCA
 from sklearn.linear_model import Ridge
+from threadpoolctl import threadpool_limits
 
 import oracles
-from rnca import RCCA, FourierFeatures, Moments, NystroemFeatures, median_gamma
+from rnca import RCCA, RPCA, FourierFeatures, Moments, NystroemFeatures, median_gamma
 from rnca._core.correlation import Correlations
 from rnca._core.rows import shard_bounds
 from rnca._core.whitening import Whitened
@@ -313,6 +315,30 @@ def test_a_path_factors_once_for_each_reg(halves, monkeypatch):
     )
     rcca(reg=1.0).fit(*halves).path([20, 40, (10, 30)], [1.0, 2.0])
     assert made == [(1.0, 1.0), (2.0, 2.0)]
+
+
+def test_thread_count_does_not_matter(halves, kind, dtype):
+    answers = []
+    for threads in (1, 2, 3):
+        with threadpool_limits(threads, user_api="blas"):
+            answers.append(rcca(kind, dtype, m=300).fit(*halves))
+    for other in answers[1:]:
+        assert_same_answer(other, answers[0], tolerance(kind, dtype))
+
+
+def test_fits_and_paths_at_the_same_time_equal_those_one_after_another(halves):
+    def work(seed):
+        model = rcca(random_state=seed).fit(*halves)
+        one = RPCA(3, n_features=80, random_state=seed, dtype="float64").fit(halves[0])
+        members = shared.path([50, 80 - seed], [1e-6, 10.0**-seed])
+        return [one.explained_variance_, *(each.correlations_ for each in (model, *members))]
+
+    shared = rcca().fit(*halves)
+    serial = [work(seed) for seed in range(5)]
+    with ThreadPoolExecutor(5) as executor:
+        for found, expected in zip(executor.map(work, range(5)), serial, strict=True):
+            for one, other in zip(found, expected, strict=True):
+                assert_allclose(one, other, rtol=0, atol=1e-9)
 
 
 def test_maps_differ_between_views_and_between_draws(halves):
