@@ -40,12 +40,15 @@ def roof(settings: Settings, data: Data) -> Iterator[Row]:
             say(f"roof: {kind}, m = {m}")
             measure = partial(_fit_beside_dgemm, settings, data, kind, (m,))
             found = medians(measure, settings.repeats, settings.budget)
+            fit = found["draw"] + found["pass"] + found["solve"]
             yield {
                 "feature_map": kind,
                 "n": len(data.x),
                 "m": m,
+                "pass_of_dgemm": found["dgemm"] / found["pass"],
+                "fit_of_dgemm": found["dgemm"] / fit,
                 "pass_seconds": found["pass"],
-                "fit_seconds": found["draw"] + found["pass"] + found["solve"],
+                "fit_seconds": fit,
                 "dgemm_seconds": found["dgemm"],
                 "repeats": found["repeats"],
             }
@@ -58,12 +61,14 @@ def path(settings: Settings, data: Data) -> Iterator[Row]:
         measure = partial(_fit_beside_dgemm, settings, data, kind, settings.path)
         found = medians(measure, settings.repeats)
         phases = ("draw", "pass", "solve", "others")
+        whole = sum(found[phase] for phase in phases)
         yield {
             "feature_map": kind,
             "n": len(data.x),
             "sizes": ", ".join(map(str, settings.path)),
+            "of_dgemm": found["dgemm"] / whole,
             **{f"{phase}_seconds": found[phase] for phase in phases},
-            "seconds": sum(found[phase] for phase in phases),
+            "seconds": whole,
             "dgemm_seconds": found["dgemm"],
             "repeats": found["repeats"],
         }
@@ -101,6 +106,8 @@ def choice(settings: Settings, data: Data) -> Iterator[Row]:
         "sizes": ", ".join(map(str, sizes)),
         "regs": len(_REGS),
         "folds": _FOLDS,
+        "ours_of_fit": found["ours"] / found["fit"],
+        "grid_of_ours": found["grid"] / found["ours"],
         **{f"{name}_seconds": found[name] for name in ("fit", "ours", "grid")},
         "repeats": found["repeats"],
     }
