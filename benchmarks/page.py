@@ -19,8 +19,7 @@ SECTIONS = {
     ),
     "path": (
         "All models of a path from one pass",
-        "The product's time is that of the 4·n·m² flops at the largest m, which `solve` is for; "
-        "`others` is for all other m.",
+        "As above at the largest m; `others` are the seconds that all other m take.",
     ),
     "choice": (
         "Choosing m and reg by cross-validation",

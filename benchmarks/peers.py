@@ -38,34 +38,16 @@ _FEW_COMPONENTS = 2
 
 @dataclass(frozen=True)
 class Peer:
-    """One competitor.
-
-    Attributes
-    ----------
-    name : str
-    package : str
-        Distribution whose version is noted.
-    n, components : int
-        Size of the problem; less than ours where it would take hours.
-    ours : callable
-        Returns our unfitted estimator.
-    features : callable
-        Of our fitted estimator and the rows; returns the features of each view.
-    solve : callable
-        Of the features and the number of components: what is timed. Returns a callable for the
-        answer, which is not timed.
-    module : str
-        Imported to see whether the peer is there.
-    """
+    """One competitor."""
 
     name: str
-    package: str
-    n: int
+    package: str  # distribution whose version is noted
+    n: int  # less than ours where it would take hours, as are the components
     components: int
-    ours: Callable[[], RCCA | RPCA]
-    features: Callable[[Any, Data, int], list[Matrix]]
-    solve: Callable[..., Answer]
-    module: str = ""
+    ours: Callable[[], RCCA | RPCA]  # our unfitted estimator
+    features: Callable[[Any, Data, int], list[Matrix]]  # of our fitted estimator and n rows
+    solve: Callable[..., Answer]  # of the features and components: what is timed
+    module: str = ""  # imported to see whether the peer is there
 
     @property
     def task(self) -> str:
