@@ -59,21 +59,6 @@ def test_the_krylov_path_gives_the_oracles_answer(halves, krylov_calls):
     assert relative_error(model.explained_variance_, values) < 1e-10
 
 
-@pytest.mark.parametrize(
-    "kind", ["fourier", "fastfood", "nystroem", NystroemFeatures(80, whiten=True)]
-)
-def test_path_equals_separate_fits(halves, kind):
-    X, _ = halves
-    for m, member in zip([8, 33, 80], rpca(kind).fit(X).path([8, 33, 80]), strict=True):
-        own = NystroemFeatures(m, whiten=True) if isinstance(kind, NystroemFeatures) else kind
-        separate = rpca(own, m=m).fit(X)
-        assert relative_error(member.explained_variance_, separate.explained_variance_) < 1e-9
-        assert_allclose(member.components_, separate.components_, atol=1e-6)
-        assert_allclose(
-            member.explained_variance_ratio_, separate.explained_variance_ratio_, rtol=1e-9
-        )
-
-
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-7)])
 def test_chunks_shards_and_streams_do_not_matter(halves, dtype, tolerance):
     X, _ = halves
