@@ -76,6 +76,7 @@ def test_memory_leaves_out_the_pages_of_the_inputs(results):
     fewest, most = rows.loc[rows.index.min()], rows.loc[rows.index.max()]
     grown = most["input_MB"] - fewest["input_MB"]
     assert most["peak_MB"] - fewest["peak_MB"] < grown / 2
+    assert (rows["peak_MB"] > rows["expected_MB"] / 2).all()
 
 
 def test_page_shows_every_part_that_was_measured_and_names_the_rest(results):

@@ -57,14 +57,6 @@ def test_error_on_a_curved_manifold_is_less_than_a_fifth_of_pcas(seed):
     assert model.error(test) < pca.error(test) / 5
 
 
-def test_linear_beside_random_features_is_no_worse_than_pca_on_its_own_rows():
-    pca = autoencoder(8, feature_map="linear", reg=0.0).fit(DIGITS)
-    combined = autoencoder(
-        8, feature_map="linear", decoder_feature_map="fourier", linear_part=True, reg=1e-10
-    )
-    assert combined.fit(DIGITS).error(DIGITS) < 0.8 * pca.error(DIGITS)
-
-
 def test_factors_are_whitened_and_nested():
     model = autoencoder(7, dtype="float64").fit(DIGITS)
     factors, error = model.transform(DIGITS), model.error(DIGITS)
