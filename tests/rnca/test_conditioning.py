@@ -180,16 +180,6 @@ def exact(array):
     return np.asarray(array, np.longdouble)
 
 
-def exact_features(kind, fitted, data):
-    rows = exact(data) - exact(fitted.offset_)
-    if kind == "linear":
-        return rows
-    if kind == "fourier":
-        return np.cos(rows @ exact(fitted.weights_).T + exact(fitted.phases_))
-    differences = rows[:, None] - exact(fitted.landmarks_)
-    return np.exp(-exact(fitted.gamma_) * (differences**2).sum(axis=2))
-
-
 def orthonormal(columns):
     """Orthonormal columns of the same span, by Gram–Schmidt, twice."""
     basis = columns.copy()
@@ -217,7 +207,7 @@ def rcca_error(kind, dtype, x, y, reg, gamma):
     ).fit(x, y)
     regs = np.broadcast_to(reg, 2)
     bases = [
-        exact_basis(exact_features(kind, fitted, data), own)
+        exact_basis(oracles.FEATURES[kind](fitted, exact(data)), own)
         for fitted, data, own in zip((model.map_x_, model.map_y_), (x, y), regs, strict=True)
     ]
     expected = np.linalg.svd((bases[0].T @ bases[1]).astype(float), compute_uv=False)[:3]
@@ -228,7 +218,7 @@ def rpca_error(kind, dtype, x, y, reg, gamma):
     own = NystroemFeatures(20, gamma=gamma, random_state=0) if kind == "nystroem" else kind
     given = {"n_features": 20, "gamma": gamma, "random_state": 0, "dtype": dtype}
     model = RPCA(3, feature_map=own, **given).fit(x)
-    z = exact_features(kind, model.map_, x)
+    z = oracles.FEATURES[kind](model.map_, exact(x))
     z -= z.mean(axis=0)
     C = (z.T @ z / (len(z) - 1) / z.var()).astype(float)
     shares = np.linalg.eigvalsh(C)[::-1][:3] / C.trace()
@@ -242,7 +232,7 @@ def rlda_error(kind, dtype, x, y, reg, gamma):
     model = RLDA(
         feature_map=kind, n_features=20, gamma=gamma, reg=reg, random_state=0, dtype=dtype
     ).fit(x, classes)
-    z = exact_features(kind, model.rcca_.map_x_, x)
+    z = oracles.FEATURES[kind](model.rcca_.map_x_, exact(x))
     z -= z.mean(axis=0)
     means = np.array([z[classes == each].mean(axis=0) for each in range(3)])
     n, m = z.shape
