@@ -30,47 +30,22 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Settings:
-    """What is measured, and how often.
+    """What is measured, and how often."""
 
-    Attributes
-    ----------
-    n : int
-        Rows of the fits.
-    few : int
-        Rows for peers that would take hours at n.
-    roof, path : tuple of int
-        Numbers of features m of these parts.
-    m, components : int
-        Numbers of features in the other parts, and of canonical variables.
-    growth_n, growth_m : tuple of int
-        Rows at ``growth_at[1]`` features, and features at ``growth_at[0]`` rows.
-    growth_at : (int, int)
-    memory_n : tuple of int
-        Rows of the fits whose memory is measured.
-    repeats : int
-        Repeats, of which medians are reported.
-    budget : float
-        Seconds after which no further repeat of one measurement is begun.
-    least : float
-        Seconds for which numpy's own product is repeated at least.
-    authors : Path or None
-        The authors' R code.
-    """
-
-    n: int = 54_000
-    few: int = 5_400
-    roof: tuple[int, ...] = (1000, 2000, 4000, 6000)
+    n: int = 54_000  # rows of the fits
+    few: int = 5_400  # rows for peers that would take hours at n
+    roof: tuple[int, ...] = (1000, 2000, 4000, 6000)  # numbers of features m
     path: tuple[int, ...] = (1000, 2000, 3000, 4000, 5000, 6000)
-    m: int = 2000
+    m: int = 2000  # features in the other parts
     components: int = 50
     growth_n: tuple[int, ...] = (2_000, 6_000, 20_000, 60_000, 180_000, 540_000)
     growth_m: tuple[int, ...] = (500, 1000, 2000, 4000)
-    growth_at: tuple[int, int] = (20_000, 1000)
+    growth_at: tuple[int, int] = (20_000, 1000)  # n at which m grows, m at which n grows
     memory_n: tuple[int, ...] = (5_400, 54_000, 540_000)
-    repeats: int = 3
-    budget: float = 120.0
-    least: float = 2.0
-    authors: Path | None = None
+    repeats: int = 3  # of which medians are reported
+    budget: float = 120.0  # seconds after which no further repeat of a measurement is begun
+    least: float = 2.0  # seconds for which numpy's own product is repeated at least
+    authors: Path | None = None  # the authors' R code
 
     def up_to(self, most: int) -> "Settings":
         """Leave out what has more than ``most`` features."""

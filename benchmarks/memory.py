@@ -36,7 +36,7 @@ def memory(settings: Settings, data: Data) -> Iterator[Row]:
             raise RuntimeError(f"The fit of n = {n} rows failed:\n{done.stderr}")
         # Three moments and D, and the features of both views in two chunks.
         expected = 4 * 8 * m**2 + 2 * 2 * 8 * CHUNK * m
-        yield {"n": n, "m": m, **json.loads(done.stdout), "expected_bytes": expected}
+        yield {"n": n, "m": m, **json.loads(done.stdout), "expected_MB": expected / 1e6}
 
 
 def _anonymous_bytes() -> int:
@@ -66,7 +66,8 @@ def main(directory: str, n: str, m: str, components: str) -> None:
     finally:
         ended.set()
         watch.join()
-    print(json.dumps({"peak_bytes": max(samples) - before, "input_bytes": x.nbytes + y.nbytes}))
+    peak, inputs = max(samples) - before, x.nbytes + y.nbytes
+    print(json.dumps({"peak_MB": peak / 1e6, "input_MB": inputs / 1e6}))
 
 
 if __name__ == "__main__":

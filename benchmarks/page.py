@@ -1,7 +1,6 @@
 """The page: one table for each part, from its CSV."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,111 +9,48 @@ import pandas as pd
 from rnca._core.files import replacing
 from workflow.lib.exponents import fitted_exponent
 
-
-@dataclass(frozen=True)
-class Section:
-    """A heading, a paragraph, and for each column of the table its head and its format."""
-
-    heading: str
-    text: str
-    columns: dict[str, str]
-
-
+# A heading and a paragraph for each part.
 SECTIONS = {
-    "roof": Section(
+    "roof": (
         "Against the machine's matrix product",
         "The pass over the rows (features included) and the whole fit, counted as 4·n·m² flops, "
         "beside as many flops of numpy's product of two chunks of 2048 rows, which is measured "
-        "before and after in the same process.",
-        {
-            "map": "{feature_map}",
-            "n": "{n:,}",
-            "m": "{m}",
-            "speed of pass / dgemm": "{pass_of_dgemm:.0%}",
-            "of fit / dgemm": "{fit_of_dgemm:.0%}",
-            "pass s": "{pass_seconds:.2f}",
-            "fit s": "{fit_seconds:.2f}",
-            "dgemm GF/s": "{dgemm_gflops:.1f}",
-            "repeats": "{repeats}",
-        },
+        "before and after in the same process. Of dgemm: speed relative to that product.",
     ),
-    "path": Section(
+    "path": (
         "All models of a path from one pass",
-        "The product's time is that of the 4·n·m² flops at the largest m; shares are of the whole.",
-        {
-            "map": "{feature_map}",
-            "n": "{n:,}",
-            "models at m =": "{sizes}",
-            "speed / dgemm": "{of_dgemm:.0%}",
-            "pass": "{pass_share:.1%}",
-            "solve at the largest m": "{solve_share:.1%}",
-            "all other m": "{others_share:.1%}",
-            "whole s": "{seconds:.1f}",
-            "dgemm s": "{dgemm_seconds:.1f}",
-            "repeats": "{repeats}",
-        },
+        "As above at the largest m; `others` are the seconds that all other m take.",
     ),
-    "choice": Section(
+    "choice": (
         "Choosing m and reg by cross-validation",
-        "`RCCACV` beside scikit-learn's `GridSearchCV` of `RCCA` over the same candidates and "
-        "folds, and one fit at the largest m.",
-        {
-            "n": "{n:,}",
-            "m": "{sizes}",
-            "values of reg": "{regs}",
-            "folds": "{folds}",
-            "RCCACV / one fit": "{of_fit:.1f}",
-            "GridSearchCV / RCCACV": "{of_ours:.1f}",
-            "RCCACV s": "{ours_seconds:.2f}",
-            "GridSearchCV s": "{grid_seconds:.2f}",
-            "repeats": "{repeats}",
-        },
+        "`RCCACV` (ours) beside scikit-learn's `GridSearchCV` of `RCCA` over the same candidates "
+        "and folds, and one fit at the largest m.",
     ),
-    "peers": Section(
+    "peers": (
         "Against other people's code",
         "Peers get the Fourier features from our maps as one float64 array, so that both sides "
         "solve the same problem; turns alternate after a warm-up. Ours includes the draw of the "
-        "maps. The answer is the sum of the k correlations on the training rows for CCA, of the k "
-        "variances for PCA. Nyström + PCA makes its own features from other random landmarks, so "
-        "its answer agrees only roughly. Peers that would take hours have fewer rows, and so have "
-        "we beside them.\n\ncca-zoo and mvlearn are not dependencies of this project: `pip install "
-        "cca-zoo seaborn` and `pip install --no-deps mvlearn` (it requires an old matplotlib) add "
-        "them. `--authors-r code/rca.r` adds the authors' own code.",
-        {
-            "task": "{task}",
-            "peer": "{peer} {version}",
-            "n": "{n:,}",
-            "m": "{m}",
-            "k": "{components}",
-            "its time / ours": "{ratio:.1f}",
-            "its answer": "{answer:.6g}",
-            "our answer": "{ours_answer:.6g}",
-            "its s (features + solve)": "{feature_seconds:.2f} + {solve_seconds:.2f}",
-            "our s": "{ours_seconds:.2f}",
-            "repeats": "{repeats:.0f}",
-        },
+        "maps; the ratio is their time to ours. The answer is the sum of the k correlations on the "
+        "training rows for CCA, of the k variances for PCA. Nyström + PCA makes its own features "
+        "from other random landmarks, so its answer agrees only roughly. Peers that would take "
+        "hours have fewer rows, and so have we beside them.\n\ncca-zoo and mvlearn are not "
+        "dependencies of this project: `pip install cca-zoo seaborn` and `pip install --no-deps "
+        "mvlearn` (it requires an old matplotlib) add them. `--authors-r code/rca.r` adds the "
+        "authors' own code.",
     ),
-    "growth": Section(
+    "growth": (
         "Against n and m",
         "A fit with Fourier features: against n from a memory-mapped file, against m in memory. "
         "The exponents are slopes of straight lines through the logarithms; those of the upper "
         "half leave out sizes at which the O(m³) part counts.",
-        {"against": "{against}", "n": "{n:,}", "m": "{m:,}", "s": "{seconds:.3f}"},
     ),
-    "memory": Section(
+    "memory": (
         "Memory against n",
         "Peak anonymous memory of a fit from a memory-mapped file, in a process of its own, beyond "
         "what the process had before; pages of the file do not count. Expected: 32·m² bytes of "
         "moments and D, and the features of both views in two chunks of 2048 rows. The rows "
         "sampled for the kernel widths, some 0.1 GB, are freed before the pass and exceed all this "
         "only at small m.",
-        {
-            "n": "{n:,}",
-            "m": "{m}",
-            "peak MB": "{peak_mb:.0f}",
-            "expected MB": "{expected_mb:.0f}",
-            "inputs MB": "{input_mb:.0f}",
-        },
     ),
 }
 
@@ -128,9 +64,15 @@ def write(output: Path) -> None:
     }
     blocks = ["# Benchmarks", *_conditions(output, list(frames))]
     for name, frame in frames.items():
-        section = SECTIONS[name]
-        blocks += [f"## {section.heading}", section.text, _table(section, _derived(name, frame))]
-        blocks += _notes(name, frame)
+        heading, text = SECTIONS[name]
+        notes = []
+        if "skipped" in frame:
+            skipped = frame[frame["skipped"].notna()]
+            notes = [f"- {row.peer}: left out, {row.skipped}" for row in skipped.itertuples()]
+            frame = frame.drop(index=skipped.index, columns="skipped").convert_dtypes()
+        if name == "growth":
+            notes = [_growth(group, against) for against, group in frame.groupby("against")]
+        blocks += [f"## {heading}", text, _table(frame), *notes]
     if missing := [name for name in SECTIONS if name not in frames]:
         blocks.append(f"Not measured: {', '.join(missing)}.")
     with replacing(output / "README.md") as partial:
@@ -156,54 +98,31 @@ def _conditions(output: Path, names: list[str]) -> list[str]:
     return [f"{', '.join(names)}: {text}" for text, names in groups.items()]
 
 
-def _derived(name: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """Add what the table shows as ratios, and leave out what was not measured."""
-    if name == "roof":
-        flops = 4 * rows["n"] * rows["m"] ** 2
-        return rows.assign(
-            dgemm_gflops=flops / rows["dgemm_seconds"] / 1e9,
-            pass_of_dgemm=rows["dgemm_seconds"] / rows["pass_seconds"],
-            fit_of_dgemm=rows["dgemm_seconds"] / rows["fit_seconds"],
-        )
-    if name == "path":
-        shares = {
-            f"{phase}_share": rows[f"{phase}_seconds"] / rows["seconds"]
-            for phase in ("pass", "solve", "others")
-        }
-        return rows.assign(of_dgemm=rows["dgemm_seconds"] / rows["seconds"], **shares)
-    if name == "choice":
-        return rows.assign(
-            of_fit=rows["ours_seconds"] / rows["fit_seconds"],
-            of_ours=rows["grid_seconds"] / rows["ours_seconds"],
-        )
-    if name == "peers":
-        return rows[rows["ratio"].notna()].fillna({"version": ""}) if "ratio" in rows else rows[:0]
-    if name == "memory":
-        kinds = ("peak", "expected", "input")
-        return rows.assign(**{f"{kind}_mb": rows[f"{kind}_bytes"] / 1e6 for kind in kinds})
-    return rows
-
-
-def _table(section: Section, rows: pd.DataFrame) -> str:
-    heads = list(section.columns)
-    body: list[Any] = [
-        [cell.format_map(row) for cell in section.columns.values()]
-        for row in rows.to_dict(orient="records")
+def _table(frame: pd.DataFrame) -> str:
+    heads = [str(name).replace("_", " ") for name in frame]
+    body = [
+        [_cell(str(name), value) for name, value in row.items()]
+        for row in frame.to_dict(orient="records")
     ]
     return "\n".join(f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *body))
 
 
-def _notes(name: str, rows: pd.DataFrame) -> list[str]:
-    if name == "peers" and "skipped" in rows:
-        skipped = rows[rows["skipped"].notna()]
-        return [f"- {row['peer']}: left out, {row['skipped']}." for _, row in skipped.iterrows()]
-    if name == "growth":
-        return [
-            f"Seconds ∝ {against}^{_exponent(group, against)}, in the upper half "
-            f"{against}^{_exponent(group.iloc[len(group) // 2 :], against)}."
-            for against, group in rows.groupby("against", sort=False)
-        ]
-    return []
+def _cell(name: str, value: Any) -> str:
+    if pd.isna(value):
+        return ""
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.6g}" if "answer" in name else f"{value:.3g}"
+    return str(value)
+
+
+def _growth(group: pd.DataFrame, against: Any) -> str:
+    upper = group.iloc[len(group) // 2 :]
+    return (
+        f"Seconds ∝ {against}^{_exponent(group, against)}, in the upper half "
+        f"{against}^{_exponent(upper, against)}."
+    )
 
 
 def _exponent(group: pd.DataFrame, against: Any) -> str:

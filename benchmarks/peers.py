@@ -36,40 +36,18 @@ _COPIES = 4
 _FEW_COMPONENTS = 2
 
 
-class CannotRunError(Exception):
-    """Why a peer is left out."""
-
-
 @dataclass(frozen=True)
 class Peer:
-    """One competitor.
-
-    Attributes
-    ----------
-    name : str
-    package : str
-        Distribution whose version is noted.
-    n, components : int
-        Size of the problem; less than ours where it would take hours.
-    ours : callable
-        Returns our unfitted estimator.
-    features : callable
-        Of our fitted estimator and the rows; returns the features of each view.
-    solve : callable
-        Of the features and the number of components: what is timed. Returns a callable for the
-        answer, which is not timed.
-    module : str
-        Imported to see whether the peer is there.
-    """
+    """One competitor."""
 
     name: str
-    package: str
-    n: int
+    package: str  # distribution whose version is noted
+    n: int  # less than ours where it would take hours, as are the components
     components: int
-    ours: Callable[[], RCCA | RPCA]
-    features: Callable[[Any, Data, int], tuple[Matrix, ...]]
-    solve: Callable[..., Answer]
-    module: str = ""
+    ours: Callable[[], RCCA | RPCA]  # our unfitted estimator
+    features: Callable[[Any, Data, int], list[Matrix]]  # of our fitted estimator and n rows
+    solve: Callable[..., Answer]  # of the features and components: what is timed
+    module: str = ""  # imported to see whether the peer is there
 
     @property
     def task(self) -> str:
@@ -90,7 +68,7 @@ def cca_peers(settings: Settings) -> list[Peer]:
 
     def peer(name: str, package: str, n: int, solve: Any, module: str, k: int = k) -> Peer:
         ours = partial(estimator, k, settings.m)
-        return Peer(name, package, n, k, ours, _two_views, solve, module)
+        return Peer(name, package, n, k, ours, _own_features, solve, module)
 
     return [
         peer("numpy, textbook", "numpy", n, _numpy_naive, "numpy"),
@@ -107,7 +85,9 @@ def pca_peers(settings: Settings) -> list[Peer]:
     fourier = partial(RPCA, k, n_features=m, random_state=SEED)
     nystroem = partial(RPCA, k, feature_map=NystroemFeatures(m, whiten=True), random_state=SEED)
 
-    def peer(name: str, n: int, model: Any, ours: Any = fourier, features: Any = _one_view) -> Peer:
+    def peer(
+        name: str, n: int, model: Any, ours: Any = fourier, features: Any = _own_features
+    ) -> Peer:
         solve = partial(_sklearn_pca, model)
         return Peer(f"scikit-learn {name}", "scikit-learn", n, k, ours, features, solve, "sklearn")
 
@@ -132,36 +112,18 @@ def compare(settings: Settings, data: Data, peer: Peer) -> Row:
         "components": peer.components,
     }
     try:
-        _check_can_run(settings, peer)
-        row["version"] = version(peer.package) if peer.package else ""
-        _warm_up(peer, data, min(peer.n, 2 * settings.m))
-        turns = partial(_turns, peer, data, peer.n)
-        return {**row, **medians(turns, settings.repeats, settings.budget)}
-    except CannotRunError as reason:
-        return {**row, "skipped": str(reason)}
-
-
-def _check_can_run(settings: Settings, peer: Peer) -> None:
-    if peer.module:
-        try:
+        if peer.module:
             import_module(peer.module)
-        except Exception as error:  # whatever an old package raises against new ones
-            raise CannotRunError(f"not importable: {type(error).__name__}: {error}") from error
-    need = 8 * settings.m * peer.n * _COPIES * (2 if peer.task == "CCA" else 1)
-    free = psutil.virtual_memory().available
-    if need > free:
-        raise CannotRunError(
-            f"needs about {need / 1e9:.1f} GB of memory, {free / 1e9:.1f} are free"
-        )
-
-
-def _warm_up(peer: Peer, data: Data, n: int) -> None:
-    try:
-        _turns(peer, data, n)
-    except CannotRunError:
-        raise
+        need = 8 * settings.m * peer.n * _COPIES * (2 if peer.task == "CCA" else 1)
+        free = psutil.virtual_memory().available
+        if need > free:
+            raise MemoryError(f"about {need / 1e9:.1f} GB needed, {free / 1e9:.1f} are free")
+        row["version"] = version(peer.package) if peer.package else ""
+        _turns(peer, data, min(peer.n, 2 * settings.m))  # a warm-up
     except Exception as error:  # whatever an old package raises against new ones
-        raise CannotRunError(f"fails: {type(error).__name__}: {error}") from error
+        return {**row, "skipped": f"{type(error).__name__}: {error}"}
+    turns = partial(_turns, peer, data, peer.n)
+    return {**row, **medians(turns, settings.repeats, settings.budget)}
 
 
 def _turns(peer: Peer, data: Data, n: int) -> Row:
@@ -185,22 +147,19 @@ def _turns(peer: Peer, data: Data, n: int) -> Row:
     }
 
 
-def _two_views(model: RCCA, data: Data, n: int) -> tuple[Matrix, ...]:
-    return (
-        model.map_x_.transform(data.x[:n]).astype(np.float64),
-        model.map_y_.transform(data.y[:n]).astype(np.float64),
-    )
+def _own_features(model: Any, data: Data, n: int) -> list[Matrix]:
+    maps = (model.map_x_, model.map_y_) if isinstance(model, RCCA) else (model.map_,)
+    return [
+        fitted.transform(view[:n]).astype(np.float64)
+        for fitted, view in zip(maps, (data.x, data.y), strict=False)
+    ]
 
 
-def _one_view(model: RPCA, data: Data, n: int) -> tuple[Matrix, ...]:
-    return (model.map_.transform(data.x[:n]).astype(np.float64),)
-
-
-def _sklearn_nystroem(model: RPCA, data: Data, n: int) -> tuple[Matrix, ...]:
+def _sklearn_nystroem(model: RPCA, data: Data, n: int) -> list[Matrix]:
     own = Nystroem(
         gamma=model.map_.gamma_, n_components=model.map_.n_features_out, random_state=SEED
     )
-    return (own.fit_transform(data.x[:n].astype(np.float64)),)
+    return [own.fit_transform(data.x[:n].astype(np.float64))]
 
 
 def _summed_correlations(zx: Matrix, zy: Matrix, F: Matrix, G: Matrix) -> float:
@@ -264,9 +223,9 @@ class _Reported:
 
 def _authors(code: Path | None, zx: Matrix, zy: Matrix, k: int) -> Answer:
     if code is None:
-        raise CannotRunError("give the path of the authors' rca.r with --authors-r")
+        raise RuntimeError("give the path of the authors' rca.r with --authors-r")
     if shutil.which("Rscript") is None:
-        raise CannotRunError("Rscript is not on the PATH")
+        raise RuntimeError("Rscript is not on the PATH")
     with tempfile.TemporaryDirectory() as place:
         for name, z in (("x", zx), ("y", zy)):
             # R stores columns.
@@ -277,5 +236,5 @@ def _authors(code: Path | None, zx: Matrix, zy: Matrix, k: int) -> Answer:
             ["Rscript", driver, *map(str, arguments)], capture_output=True, text=True, check=False
         )
     if done.returncode != 0:
-        raise CannotRunError(f"Rscript failed: {done.stderr.strip()[-300:]}")
+        raise RuntimeError(f"Rscript failed: {done.stderr.strip()[-300:]}")
     return _Reported(**json.loads(done.stdout.splitlines()[-1]))

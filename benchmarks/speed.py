@@ -5,7 +5,7 @@ cross-covariance.
 """
 
 from collections.abc import Iterator
-from functools import partial
+from math import inf
 from statistics import harmonic_mean
 from time import perf_counter
 from typing import Any
@@ -37,36 +37,13 @@ def roof(settings: Settings, data: Data) -> Iterator[Row]:
     """Measure the pass and the whole fit at each m beside numpy's matrix product."""
     for m in settings.roof:
         for kind in MAPS:
-            say(f"roof: {kind}, m = {m}")
-            measure = partial(_fit_beside_dgemm, settings, data, kind, (m,))
-            found = medians(measure, settings.repeats, settings.budget)
-            yield {
-                "feature_map": kind,
-                "n": len(data.x),
-                "m": m,
-                "pass_seconds": found["pass"],
-                "fit_seconds": found["draw"] + found["pass"] + found["solve"],
-                "dgemm_seconds": found["dgemm"],
-                "repeats": found["repeats"],
-            }
+            yield _beside_dgemm("roof", settings, data, kind, (m,), settings.budget)
 
 
 def path(settings: Settings, data: Data) -> Iterator[Row]:
     """Measure all models of a path from one pass."""
     for kind in MAPS:
-        say(f"path: {kind}, m up to {settings.path[-1]}")
-        measure = partial(_fit_beside_dgemm, settings, data, kind, settings.path)
-        found = medians(measure, settings.repeats)
-        phases = ("draw", "pass", "solve", "others")
-        yield {
-            "feature_map": kind,
-            "n": len(data.x),
-            "sizes": ", ".join(map(str, settings.path)),
-            **{f"{phase}_seconds": found[phase] for phase in phases},
-            "seconds": sum(found[phase] for phase in phases),
-            "dgemm_seconds": found["dgemm"],
-            "repeats": found["repeats"],
-        }
+        yield _beside_dgemm("path", settings, data, kind, settings.path)
 
 
 def growth(settings: Settings, data: Data) -> Iterator[Row]:
@@ -101,6 +78,8 @@ def choice(settings: Settings, data: Data) -> Iterator[Row]:
         "sizes": ", ".join(map(str, sizes)),
         "regs": len(_REGS),
         "folds": _FOLDS,
+        "ours_of_fit": found["ours"] / found["fit"],
+        "grid_of_ours": found["grid"] / found["ours"],
         **{f"{name}_seconds": found[name] for name in ("fit", "ours", "grid")},
         "repeats": found["repeats"],
     }
@@ -116,25 +95,45 @@ def _grown(against: str, settings: Settings, m: int, x: Any, y: Any) -> Iterator
     yield {"against": against, "n": len(x), "m": m, **found}
 
 
-def _fit_beside_dgemm(
-    settings: Settings, data: Data, kind: str, sizes: tuple[int, ...]
-) -> dict[str, float]:
+def _beside_dgemm(
+    part: str,
+    settings: Settings,
+    data: Data,
+    kind: str,
+    sizes: tuple[int, ...],
+    budget: float = inf,
+) -> Row:
     """Time the steps of a fit at the last size, the models of the others, and the same flops."""
+    say(f"{part}: {kind}, m = {sizes[-1]}")
     m, flops = sizes[-1], 4.0 * len(data.x) * sizes[-1] ** 2
     model = estimator(settings.components, m, kind)
-    _warm_up(model, data.x, data.y)
-    rates = dgemm_rates(m, settings.least)
-    drawing = seconds(lambda: model.draw(data.x, data.y))[0]
-    passing, moments = seconds(lambda: model.accumulate(data.x, data.y))
-    solving = seconds(lambda: model.solve(moments))[0]
-    others = seconds(lambda: model.path(list(sizes[:-1])))[0] if sizes[:-1] else 0.0
-    rates += dgemm_rates(m, settings.least)
+
+    def measure() -> Row:
+        _warm_up(model, data.x, data.y)
+        rates = dgemm_rates(m, settings.least)
+        drawing = seconds(lambda: model.draw(data.x, data.y))[0]
+        passing, moments = seconds(lambda: model.accumulate(data.x, data.y))
+        solving = seconds(lambda: model.solve(moments))[0]
+        others = seconds(lambda: model.path(list(sizes[:-1])))[0] if sizes[:-1] else 0.0
+        rates += dgemm_rates(m, settings.least)
+        return {
+            "draw_seconds": drawing,
+            "pass_seconds": passing,
+            "solve_seconds": solving,
+            "others_seconds": others,
+            "dgemm_seconds": flops / harmonic_mean(rates),
+        }
+
+    found = medians(measure, settings.repeats, budget)
+    whole = sum(found[f"{step}_seconds"] for step in ("draw", "pass", "solve", "others"))
     return {
-        "draw": drawing,
-        "pass": passing,
-        "solve": solving,
-        "others": others,
-        "dgemm": flops / harmonic_mean(rates),
+        "feature_map": kind,
+        "n": len(data.x),
+        "sizes": ", ".join(map(str, sizes)),
+        "pass_of_dgemm": found["dgemm_seconds"] / found["pass_seconds"],
+        "whole_of_dgemm": found["dgemm_seconds"] / whole,
+        "seconds": whole,
+        **found,
     }
 
 

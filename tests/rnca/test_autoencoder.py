@@ -1,16 +1,12 @@
 """The autoencoder against PCA, on a curved manifold, and on what it must refuse."""
 
-import pickle
 import tracemalloc
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
 
 from rnca import FourierFeatures, RandomizedAutoencoder
 
@@ -61,34 +57,17 @@ def test_error_on_a_curved_manifold_is_less_than_a_fifth_of_pcas(seed):
     assert model.error(test) < pca.error(test) / 5
 
 
-def test_linear_beside_random_features_is_no_worse_than_pca_on_its_own_rows():
-    pca = autoencoder(8, feature_map="linear", reg=0.0).fit(DIGITS)
-    combined = autoencoder(
-        8, feature_map="linear", decoder_feature_map="fourier", linear_part=True, reg=1e-10
-    )
-    assert combined.fit(DIGITS).error(DIGITS) < 0.8 * pca.error(DIGITS)
-
-
 def test_factors_are_whitened_and_nested():
     model = autoencoder(7, dtype="float64").fit(DIGITS)
-    factors = model.transform(DIGITS)
+    factors, error = model.transform(DIGITS), model.error(DIGITS)
     assert_allclose(factors.mean(axis=0), 0, atol=1e-10)
     assert_allclose(np.cov(factors.T), np.eye(7), atol=1e-10)
     fewer = autoencoder(3, dtype="float64").fit(DIGITS)
     assert_allclose(np.abs(fewer.transform(DIGITS)), np.abs(factors[:, :3]), atol=1e-8)
-    model.set_params(n_components=3).fit_decoder(DIGITS)
-    assert model.error(DIGITS) == pytest.approx(fewer.error(DIGITS), rel=1e-8)
-
-
-@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-9), ("float32", 1e-4)])
-def test_chunks_change_nothing_beyond_rounding(dtype, tolerance):
-    whole = autoencoder(dtype=dtype, chunk_size=5000).fit(DIGITS)
-    for chunk_size in (64, 1000):
-        model = autoencoder(dtype=dtype, chunk_size=chunk_size).fit(DIGITS)
-        assert_allclose(
-            reconstruction(model, DIGITS), reconstruction(whole, DIGITS), atol=tolerance
-        )
-        assert model.error(DIGITS) == pytest.approx(whole.error(DIGITS), rel=tolerance)
+    model.set_params(n_components=3)
+    assert_array_equal(model.transform(DIGITS), factors)  # until it is fitted again
+    assert model.error(DIGITS) == error
+    assert model.fit_decoder(DIGITS).error(DIGITS) == pytest.approx(fewer.error(DIGITS), rel=1e-8)
 
 
 def test_memory_does_not_grow_with_the_rows(tmp_path):
@@ -110,8 +89,7 @@ def test_error_and_score_are_of_the_reconstruction():
     expected = relative_error(DIGITS[1500:], reconstruction(model, DIGITS[1500:]))
     assert model.error(DIGITS[1500:]) == pytest.approx(expected, rel=1e-12)
     assert model.score(DIGITS[1500:]) == 1 - model.error(DIGITS[1500:])
-    search = GridSearchCV(autoencoder(), {"n_components": [2, 10]}, cv=2).fit(DIGITS[:500])
-    assert search.best_params_ == {"n_components": 10}
+    assert reconstruction(model, DIGITS.astype(np.float32)).dtype == np.float32
 
 
 def test_a_path_is_separate_fits():
@@ -120,26 +98,10 @@ def test_a_path_is_separate_fits():
         assert model.error(DIGITS) == pytest.approx(autoencoder(reg=reg).fit(DIGITS).error(DIGITS))
 
 
-def test_a_clone_fits_to_the_same_answer_and_a_pickle_keeps_it():
-    model = autoencoder().fit(DIGITS)
-    expected = reconstruction(model, DIGITS)
-    assert_array_equal(reconstruction(clone(model).fit(DIGITS), DIGITS), expected)
-    pickled = pickle.dumps(model)
-    assert_array_equal(reconstruction(pickle.loads(pickled), DIGITS), expected)
-    assert len(pickled) < 400_000
-
-
-def test_float32_rows_stay_float32():
-    model = autoencoder().fit(DIGITS.astype(np.float32))
-    assert model.transform(DIGITS.astype(np.float32)).dtype == np.float32
-    assert reconstruction(model, DIGITS.astype(np.float32)).dtype == np.float32
-
-
 @pytest.mark.parametrize(
     ("given", "words"),
     [
         ({"n_components": 100}, "n_components=100: the latent factors must be fewer than the enco"),
-        ({"n_components": 101}, "n_components=101: the latent factors must be fewer than"),
         (
             {"n_components": 7, "feature_map": FourierFeatures(7)},
             "n_components=7: the latent factors must be fewer than the encoder's 7 random features",
@@ -175,9 +137,3 @@ def test_bad_rows_are_named():
         model.error(np.zeros((3, 64)))
     with pytest.raises(ValueError, match="n_components=6: the encoder was fitted with 5"):
         model.set_params(n_components=6).fit_decoder(DIGITS)
-
-
-@pytest.mark.parametrize("use", ["transform", "inverse_transform", "error", "score", "fit_decoder"])
-def test_an_unfitted_model_says_so(use):
-    with pytest.raises(NotFittedError):
-        getattr(autoencoder(), use)(DIGITS)

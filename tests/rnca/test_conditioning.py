@@ -9,7 +9,6 @@ taken: 1e-12 and 1e-7 of the largest.
 
 import re
 import warnings
-from functools import cache
 
 import numpy as np
 import pytest
@@ -45,20 +44,10 @@ def rcca(kind, dtype, X, Y, reg=REG):
     ).fit(X, Y)
 
 
-def rpca(kind, dtype, X, **given):
+def rpca(kind, dtype, X):
     if kind == "nystroem":  # by its name it would be whitened
         kind = NystroemFeatures(40, random_state=0)
-    return RPCA(K, feature_map=kind, n_features=40, random_state=0, dtype=dtype, **given).fit(X)
-
-
-@cache
-def unscaled_rcca(kind, dtype):
-    return rcca(kind, dtype, X, Y)
-
-
-@cache
-def unscaled_rpca(kind, dtype):
-    return rpca(kind, dtype, X)
+    return RPCA(K, feature_map=kind, n_features=40, random_state=0, dtype=dtype).fit(X)
 
 
 def oracle(kind, model, x, y, reg=REG):
@@ -75,58 +64,45 @@ def assert_same(found, expected, kind, dtype):
     assert_allclose(found, expected, rtol=0, atol=float32 if dtype == "float32" else 1e-9)
 
 
-def assert_same_variances(found, expected, dtype):
-    tolerance = 1e-7 if dtype == "float32" else 1e-12
+def assert_same_variances(found, expected, dtype, lost=0.0):
+    tolerance = max(1e-7 if dtype == "float32" else 1e-12, lost)
     assert np.abs(found - expected).max() <= tolerance * expected[0]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("scale", SCALES)
-def test_rcca_at_any_scale_is_the_oracles_and_that_of_scale_one(kind, dtype, scale):
-    # Views of different units. reg has the unit of a variance: kernel values have none.
-    x, y = X * scale, Y / scale
-    reg = (REG * scale**2, REG / scale**2) if kind == "linear" else REG
-    model, base = rcca(kind, dtype, x, y, reg), unscaled_rcca(kind, dtype)
+@pytest.mark.parametrize(
+    ("scale", "offset"), [*((scale, 0.0) for scale in SCALES), *((1.0, far) for far in OFFSETS)]
+)
+def test_fits_at_any_scale_and_place_are_the_oracles_and_those_at_scale_one(
+    kind, dtype, scale, offset
+):
+    # Views of different units. At 10^5 standard deviations from the origin float64 still holds
+    # 1e-11 of one: less than any tolerance here. Cast to float32 as they are, rows would hold 1e-2.
+    x, y = (X + offset * X.std()) * scale, (Y - offset * Y.std()) / scale
+    lost = 10 * offset * EPS["float64"]
+    # reg has the unit of a variance: kernel values have none.
+    unit = scale**2 if kind == "linear" else 1.0
+    reg = (REG * unit, REG / unit)
+    model, base = rcca(kind, dtype, x, y, reg), rcca(kind, dtype, X, Y)
     assert_same(model.correlations_, oracle(kind, model, x, y, reg), kind, dtype)
     assert_same(model.correlations_, base.correlations_, kind, dtype)
     assert_same(model.training_correlations_, base.training_correlations_, kind, dtype)
     if kind != "linear":
-        assert model.map_x_.gamma_ * scale**2 == pytest.approx(base.map_x_.gamma_, rel=1e-12)
-        assert model.map_y_.gamma_ / scale**2 == pytest.approx(base.map_y_.gamma_, rel=1e-12)
+        widths = model.map_x_.gamma_ * scale**2, model.map_y_.gamma_ / scale**2
+        expected = base.map_x_.gamma_, base.map_y_.gamma_
+        assert_allclose(widths, expected, rtol=max(1e-12, lost))
     # Canonical variables have no unit; rounding is divided by the gaps between correlations.
     assert_allclose(
         model.transform(x), base.transform(X), atol=1e-2 if dtype == "float32" else 1e-6
     )
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("scale", SCALES)
-def test_rpca_at_any_scale_is_the_oracles_and_that_of_scale_one(kind, dtype, scale):
-    model, base = rpca(kind, dtype, X * scale), unscaled_rpca(kind, dtype)
-    values, _ = oracles.pca(oracles.FEATURES[kind](model.map_, X * scale), K)
-    assert_same_variances(model.explained_variance_, values, dtype)
-    unit = scale**2 if kind == "linear" else 1.0
-    assert_same_variances(model.explained_variance_ / unit, base.explained_variance_, dtype)
+    model, base = rpca(kind, dtype, x), rpca(kind, dtype, X)
+    values, _ = oracles.pca(oracles.FEATURES[kind](model.map_, x), K)
+    assert_same_variances(model.explained_variance_, values, dtype, lost)
+    assert_same_variances(model.explained_variance_ / unit, base.explained_variance_, dtype, lost)
     assert_allclose(
         model.explained_variance_ratio_, base.explained_variance_ratio_, rtol=0, atol=1e-7
     )
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("offset", OFFSETS)
-def test_data_far_from_the_origin_lose_only_what_their_numbers_do(kind, dtype, offset):
-    # At 10^5 standard deviations float64 still holds 1e-11 of one: less than any tolerance here.
-    # Cast to float32 as they are, such rows would hold 1e-2 of one.
-    x, y = X + offset * X.std(), Y - offset * Y.std()
-    model, base = rcca(kind, dtype, x, y), unscaled_rcca(kind, dtype)
-    assert_same(model.correlations_, base.correlations_, kind, dtype)
-    assert_same(model.correlations_, oracle(kind, model, x, y), kind, dtype)
-    far, near = rpca(kind, dtype, x), unscaled_rpca(kind, dtype)
-    tolerance = max(1e-7 if dtype == "float32" else 1e-12, 10 * offset * EPS["float64"])
-    assert_allclose(far.explained_variance_, near.explained_variance_, rtol=tolerance)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -204,25 +180,25 @@ def exact(array):
     return np.asarray(array, np.longdouble)
 
 
-def exact_features(kind, fitted, data):
-    rows = exact(data) - exact(fitted.offset_)
-    if kind == "linear":
-        return rows
-    if kind == "fourier":
-        return np.cos(rows @ exact(fitted.weights_).T + exact(fitted.phases_))
-    differences = rows[:, None] - exact(fitted.landmarks_)
-    return np.exp(-exact(fitted.gamma_) * (differences**2).sum(axis=2))
-
-
-def exact_basis(z, reg):
-    """Orthonormal columns by Gram–Schmidt, twice, of centred features above √reg·I."""
-    z = (z - z.mean(axis=0)) / np.sqrt(exact(len(z) - 1))
-    basis = np.vstack([z, np.sqrt(exact(reg)) * np.eye(z.shape[1], dtype=np.longdouble)])
+def orthonormal(columns):
+    """Orthonormal columns of the same span, by Gram–Schmidt, twice."""
+    basis = columns.copy()
     for j, column in enumerate(basis.T):
         for _ in range(2):
             column -= basis[:, :j] @ (basis[:, :j].T @ column)
         column /= np.sqrt(column @ column)
-    return basis[: len(z)]
+    return basis
+
+
+def above_ridge(z, reg):
+    """Rows above √reg·I: their product with themselves is zᵀz + reg·I."""
+    return np.vstack([z, np.sqrt(exact(reg)) * np.eye(z.shape[1], dtype=np.longdouble)])
+
+
+def exact_basis(z, reg):
+    """Basis of centred features above √reg·I, of which the features' rows."""
+    z = (z - z.mean(axis=0)) / np.sqrt(exact(len(z) - 1))
+    return orthonormal(above_ridge(z, reg))[: len(z)]
 
 
 def rcca_error(kind, dtype, x, y, reg, gamma):
@@ -231,7 +207,7 @@ def rcca_error(kind, dtype, x, y, reg, gamma):
     ).fit(x, y)
     regs = np.broadcast_to(reg, 2)
     bases = [
-        exact_basis(exact_features(kind, fitted, data), own)
+        exact_basis(oracles.FEATURES[kind](fitted, exact(data)), own)
         for fitted, data, own in zip((model.map_x_, model.map_y_), (x, y), regs, strict=True)
     ]
     expected = np.linalg.svd((bases[0].T @ bases[1]).astype(float), compute_uv=False)[:3]
@@ -242,7 +218,7 @@ def rpca_error(kind, dtype, x, y, reg, gamma):
     own = NystroemFeatures(20, gamma=gamma, random_state=0) if kind == "nystroem" else kind
     given = {"n_features": 20, "gamma": gamma, "random_state": 0, "dtype": dtype}
     model = RPCA(3, feature_map=own, **given).fit(x)
-    z = exact_features(kind, model.map_, x)
+    z = oracles.FEATURES[kind](model.map_, exact(x))
     z -= z.mean(axis=0)
     C = (z.T @ z / (len(z) - 1) / z.var()).astype(float)
     shares = np.linalg.eigvalsh(C)[::-1][:3] / C.trace()
@@ -256,23 +232,13 @@ def rlda_error(kind, dtype, x, y, reg, gamma):
     model = RLDA(
         feature_map=kind, n_features=20, gamma=gamma, reg=reg, random_state=0, dtype=dtype
     ).fit(x, classes)
-    z = exact_features(kind, model.rcca_.map_x_, x)
+    z = oracles.FEATURES[kind](model.rcca_.map_x_, exact(x))
     z -= z.mean(axis=0)
     means = np.array([z[classes == each].mean(axis=0) for each in range(3)])
     n, m = z.shape
-    rest = np.vstack(
-        [(z - means[classes]) / np.sqrt(exact(n)), np.sqrt(exact(reg) * (n - 1) / n) * np.eye(m)]
-    )
+    rest = above_ridge((z - means[classes]) / np.sqrt(exact(n)), exact(reg) * (n - 1) / n)
     # Whiten by the triangle of Gram–Schmidt: rest = QR, and the covariance is RᵀR.
-    R = np.zeros((m, m), np.longdouble)
-    Q = rest.copy()
-    for j in range(m):
-        for _ in range(2):
-            overlap = Q[:, :j].T @ Q[:, j]
-            R[:j, j] += overlap
-            Q[:, j] -= Q[:, :j] @ overlap
-        R[j, j] = np.sqrt(Q[:, j] @ Q[:, j])
-        Q[:, j] /= R[j, j]
+    R = orthonormal(rest).T @ rest
     white = np.vstack([z, means])
     for j in range(m):  # solve white·R = [z, means]
         white[:, j] = (white[:, j] - white[:, :j] @ R[:j, j]) / R[j, j]

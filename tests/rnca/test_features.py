@@ -8,10 +8,12 @@ import pytest
 import scipy.linalg
 import scipy.stats
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 
 import oracles
 from rnca import (
+    RPCA,
     FastfoodFeatures,
     FourierFeatures,
     LinearFeatures,
@@ -20,7 +22,7 @@ from rnca import (
     QuasiMonteCarloFeatures,
     median_gamma,
 )
-from rnca.features import FEATURE_MAPS, FeatureMap
+from rnca.features import FEATURE_MAPS, FeatureMap, JointFeatures
 from rnca.features.hadamard import hadamard_transform
 
 
@@ -73,6 +75,16 @@ MAPS = {
         lambda fitted, X: linear_kernel(X - X.mean(axis=0)),
         1e-10,
     ),
+    "joint": Contract(
+        lambda m, **given: JointFeatures(
+            [LinearFeatures(min(m, 5)), *([FourierFeatures(m - 5)] if m > 5 else [])],
+            random_state=7,
+            **given,
+        ),
+        lambda z, fitted, X: z[:, :5] @ z[:, :5].T + 2 / 3995 * z[:, 5:] @ z[:, 5:].T,
+        lambda fitted, X: linear_kernel((X - X.mean(axis=0))[:, :5]) + gaussian(fitted.maps_[1], X),
+        5 / np.sqrt(4000),
+    ),
 }
 
 
@@ -80,6 +92,7 @@ def test_every_map_with_a_name_is_held_to_the_contract():
     assert FEATURE_MAPS.keys() <= MAPS.keys()
 
 
+NORMAL = np.random.default_rng(0).normal(size=(40, 2))
 COSINES = [FourierFeatures, OrthogonalFeatures, FastfoodFeatures, QuasiMonteCarloFeatures]
 
 
@@ -93,42 +106,52 @@ def rows(halves):
     return halves[0][:300]
 
 
-# The rows have 32 columns: some maps draw their features in blocks of 32.
 @pytest.mark.parametrize("m", [1, 7, 32, 33, 70])
 def test_first_features_are_those_of_a_larger_draw(contract, rows, m):
     longer = contract.make(100).fit(rows)
-    m = min(m, longer.n_features_out)
-    shorter = contract.make(m).fit(rows)
+    whole = longer.n_features_out
+    m = min(m, whole)
+    shorter, prefix = contract.make(m).fit(rows), longer.prefix(m)
+    assert (prefix.n_features_out, longer.n_features_out) == (m, whole)
     expected = longer.transform(rows)[:, :m]
     assert_allclose(shorter.transform(rows), expected, rtol=1e-12, atol=1e-12)
-    assert_allclose(longer.prefix(m).transform(rows), expected, rtol=1e-12, atol=1e-12)
-    assert longer.prefix(m).fingerprint() == shorter.fingerprint()
+    assert_allclose(prefix.transform(rows), expected, rtol=1e-12, atol=1e-12)
+    assert prefix.fingerprint() == shorter.fingerprint()
+    for name in longer._fitted_arrays:
+        assert np.shares_memory(getattr(prefix, name), getattr(longer, name))
 
 
 def test_fingerprint_tells_same_functions_from_others(contract, rows):
     fitted = contract.make(20).fit(rows)
     assert contract.make(20).fit(rows).fingerprint() == fitted.fingerprint()
-    assert contract.make(7).fit(rows).fingerprint() == fitted.prefix(7).fingerprint()
     assert contract.make(7).fit(rows).fingerprint() != fitted.fingerprint()
     assert contract.make(20).fit(rows + 1).fingerprint() != fitted.fingerprint()
 
 
-@pytest.mark.parametrize("given", [np.float32, np.float64, np.uint8, np.int64, bool])
-def test_dtype_is_kept(contract, rows, given):
-    z = contract.make(5).fit(rows.astype(given)).transform(rows.astype(given))
-    assert z.dtype == (np.float32 if given is np.float32 else np.float64)
+@pytest.mark.parametrize(
+    ("given", "wanted", "found"),
+    [
+        *(
+            (given, None, "float32" if given == "float32" else "float64")
+            for given in ("float32", "float64", "uint8", "int64", "bool")
+        ),
+        ("float64", "float32", "float32"),
+        ("float32", "float64", "float64"),
+    ],
+)
+def test_dtype_is_kept_unless_the_map_has_one(contract, rows, given, wanted, found):
+    fitted = contract.make(5, dtype=wanted).fit(rows.astype(given))
+    assert fitted.transform(rows.astype(given)).dtype == found
 
 
-@pytest.mark.parametrize("wanted", ["float32", "float64"])
-def test_dtype_of_the_map_overrules_the_input(contract, rows, wanted):
-    assert contract.make(5, dtype=wanted).fit(rows).transform(rows).dtype == wanted
-
-
-def test_float32_features_agree_with_float64(contract, rows):
+@pytest.mark.parametrize("deviations", [0, 1000])
+def test_float32_features_agree_with_float64(contract, rows, deviations):
     # One rounding of arguments of a few tens: |cos'|, |exp'| <= 1. Whitened features are computed
-    # in float64 and only rounded; linear ones are as large as the data, up to 16.
+    # in float64 and only rounded; linear ones are as large as the data, up to 16. Cast to float32
+    # first, data far from the origin would keep 1e-4 of a standard deviation.
     double = contract.make(20).fit(rows).transform(rows)
-    single = contract.make(20, dtype="float32").fit(rows).transform(rows)
+    moved = rows + deviations * rows.std()
+    single = contract.make(20, dtype="float32").fit(moved).transform(moved)
     assert_allclose(single, double, rtol=1e-6, atol=2e-5)
 
 
@@ -144,45 +167,6 @@ def test_features_stand_for_the_kernel(contract, rows):
     fitted = contract.make(4000).fit(rows)
     estimate = contract.estimate(fitted.transform(rows), fitted, rows)
     assert np.abs(estimate - contract.exact(fitted, rows)).max() <= contract.bound
-
-
-def test_float32_survives_data_far_from_the_origin(contract, rows):
-    # Cast to float32 first, such data would keep 1e-4 of a standard deviation.
-    near = contract.make(20, dtype="float32").fit(rows).transform(rows)
-    moved = rows + 1000 * rows.std()
-    far = contract.make(20, dtype="float32").fit(moved).transform(moved)
-    assert_allclose(far, near, rtol=1e-6, atol=2e-5)
-
-
-def test_feature_names(contract, rows):
-    fitted = contract.make(3).fit(rows)
-    prefix = type(fitted).__name__.lower()
-    assert_array_equal(fitted.get_feature_names_out(), [f"{prefix}{i}" for i in range(3)])
-    assert list(fitted.set_output(transform="pandas").transform(rows).columns) == [
-        f"{prefix}{i}" for i in range(3)
-    ]
-
-
-def test_a_prefix_shares_memory_and_leaves_the_whole_alone(contract, rows):
-    fitted = contract.make(20).fit(rows)
-    shorter = fitted.prefix(4)
-    assert (shorter.n_features_out, fitted.n_features_out) == (4, 20)
-    for name in fitted._fitted_arrays:
-        assert np.shares_memory(getattr(shorter, name), getattr(fitted, name))
-
-
-@pytest.mark.parametrize("kind", [*COSINES, NystroemFeatures])
-def test_seeds_make_draws(rows, kind):
-    def draw(seed):
-        return kind(6, random_state=seed).fit(rows).transform(rows)
-
-    assert_array_equal(draw(3), draw(3))
-    assert_array_equal(draw(np.random.default_rng(3)), draw(np.random.default_rng(3)))
-    assert_array_equal(draw(np.random.RandomState(3)), draw(np.random.RandomState(3)))
-    generators = np.random.default_rng(3), np.random.RandomState(3)
-    for one, other in ((3, 4), *zip(generators, generators, strict=True)):  # a generator moves on
-        assert np.abs(draw(one) - draw(other)).max() > 0.1
-    assert np.abs(draw(None) - draw(None)).max() > 0.1
 
 
 @pytest.mark.parametrize("name", ["fourier", "orthogonal", "fastfood", "qmc"])
@@ -257,27 +241,12 @@ def test_fastfood_maps_rows_strip_by_strip():
     assert_allclose(fitted.transform(X), one_by_one, atol=1e-11)
 
 
-def test_fastfood_stores_four_numbers_a_feature():
-    fitted = FastfoodFeatures(1024, random_state=0).fit(np.eye(3, 512))
-    stored = [fitted.signs_, fitted.permutations_, fitted.gaussians_, fitted.scales_]
-    assert [array.size for array in stored] == [1024] * 4
-
-
-def test_landmarks_are_distinct_training_rows(rows):
+def test_landmarks_are_distinct_training_rows_or_given(rows):
     fitted = NystroemFeatures(300, random_state=0).fit(rows)
     landmarks = fitted.landmarks_ + fitted.offset_
     assert_allclose(np.sort(landmarks, axis=0), np.sort(rows, axis=0), atol=1e-12)
-
-
-def test_landmarks_can_be_given(rows):
     fitted = NystroemFeatures(landmarks=rows[:4], gamma=0.01).fit(rows)
     assert_allclose(fitted.transform(rows), rbf_kernel(rows, rows[:4], gamma=0.01), atol=1e-13)
-
-
-def test_whitened_features_reproduce_the_kernel_of_the_landmarks(rows):
-    fitted = NystroemFeatures(300, whiten=True, random_state=0).fit(rows)
-    z = fitted.transform(rows)
-    assert_allclose(z @ z.T, gaussian(fitted, rows), atol=1e-8)
 
 
 def test_whitening_is_computed_in_float64(rows):
@@ -311,18 +280,15 @@ def test_float32_kernels_do_not_cancel_far_from_the_mean(whiten):
         assert_allclose(own.transform(X), np.exp(-squared), atol=1e-6)
 
 
-@pytest.mark.parametrize("n_distinct", [3, 40])
-def test_whitening_survives_repeated_landmarks(n_distinct):
-    X = np.random.default_rng(0).normal(size=(n_distinct, 2))
-    many = np.tile(X, (5, 1))
+@pytest.mark.parametrize(
+    ("X", "repeats", "atol"),
+    [(load_digits().data[:300], 1, 1e-8), (NORMAL[:3], 5, 1e-6), (NORMAL[:40], 5, 1e-6)],
+)
+def test_whitened_features_reproduce_the_kernel_of_landmarks_even_repeated(X, repeats, atol):
+    many = np.tile(X, (repeats, 1))
     fitted = NystroemFeatures(len(many), whiten=True, random_state=0).fit(many)
     z = fitted.transform(X)
-    assert_allclose(z @ z.T, gaussian(fitted, X), atol=1e-6)
-
-
-def test_linear_features_keep_leading_columns(rows):
-    z = LinearFeatures(3).fit_transform(rows)
-    assert_allclose(z, (rows - rows.mean(axis=0))[:, :3], atol=1e-12)
+    assert_allclose(z @ z.T, gaussian(fitted, X), atol=atol)
 
 
 def test_median_gamma_is_one_over_the_median_squared_distance(halves):
@@ -333,14 +299,12 @@ def test_median_gamma_is_one_over_the_median_squared_distance(halves):
     assert median_gamma(X, random_state=0) == pytest.approx(exact, rel=0.05)
 
 
-def test_median_gamma_leaves_out_pairs_of_equal_rows():
-    X = np.repeat([[0.0], [3.0]], [999, 1], axis=0)
-    assert median_gamma(X, random_state=0) == pytest.approx(1 / 9)
-
-
-@pytest.mark.parametrize("scale", [1e-100, 1e100])
-def test_median_gamma_at_extreme_scales(scale):
-    assert median_gamma(np.array([[0.0], [scale]]), random_state=0) == pytest.approx(scale**-2)
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([0.0] * 999 + [3.0], 1 / 9), ([0.0, 1e-100], 1e200), ([0.0, 1e100], 1e-200)],
+)
+def test_median_gamma_leaves_out_equal_rows_and_takes_extreme_scales(values, expected):
+    assert median_gamma(np.array(values)[:, None], random_state=0) == pytest.approx(expected)
 
 
 class ScaledFeatures(FourierFeatures):
@@ -359,8 +323,15 @@ def test_fingerprints_tell_settings_apart_and_prefixes_not(rows):
 
 
 def test_a_map_that_lacks_a_method_says_which(rows):
-    class Nothing(FeatureMap):
-        pass
+    with pytest.raises(NotImplementedError, match=r"FeatureMap defines no _draw\(view\)"):
+        FeatureMap().fit(rows)
 
-    with pytest.raises(NotImplementedError, match=r"Nothing defines no _draw\(view\)"):
-        Nothing().fit(rows)
+
+def test_a_seed_reaches_every_map_and_estimators_take_joint_ones(rows):
+    maps = [LinearFeatures(), FourierFeatures(6)]
+    one, other = (JointFeatures(maps, random_state=seed).fit(rows) for seed in (0, 1))
+    assert one.fingerprint() != other.fingerprint()
+    model = RPCA(2, feature_map=JointFeatures(maps)).fit_chunks([rows[:20], rows[20:]])
+    assert model.map_.n_features_out == 38
+    with pytest.raises(ValueError, match="features are float32 or float64"):
+        JointFeatures(maps, dtype="float16").fit(rows)

@@ -1,13 +1,10 @@
 """RLDA against scikit-learn's LDA, and against ridge LDA by the book."""
 
-import pickle
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits, load_iris, load_wine, make_circles
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.model_selection import GridSearchCV, ShuffleSplit, cross_val_score
 
 import oracles
 from rnca import RLDA
@@ -56,12 +53,6 @@ def test_two_classes_have_one_score():
     assert model.transform(X).shape == (100, 1)
 
 
-def test_float32_features_predict_alike():
-    X, y = digits()
-    agreement = linear(dtype="float32").fit(X, y).predict(X) == linear().fit(X, y).predict(X)
-    assert agreement.mean() > 0.999
-
-
 @pytest.mark.parametrize("reg", [1e-8, 1e-2])
 def test_random_features_make_it_ridge_lda_on_them(reg):
     X, y = digits()
@@ -71,19 +62,15 @@ def test_random_features_make_it_ridge_lda_on_them(reg):
     assert_allclose(model.decision_function(X[1000:]), expected, atol=1e-6)
 
 
-def test_discriminants_have_unit_variance_within_classes():
+def test_discriminants_have_unit_variance_within_classes_and_are_nested():
     X, y = WINE
-    z = linear().fit(X, y).transform(X)
+    model, short = linear().fit(X, y), linear(n_components=1).fit(X, y)
+    z = model.transform(X)
     residuals = z - np.array([z[y == label].mean(axis=0) for label in range(3)])[y]
     assert_allclose(residuals.T @ residuals / len(y), np.eye(2), atol=1e-9)
     assert_allclose(z.mean(axis=0), 0, atol=1e-9)
-
-
-def test_fewer_components_change_the_transform_and_no_prediction():
-    X, y = IRIS
-    short, full = linear(n_components=1).fit(X, y), linear().fit(X, y)
-    assert_array_equal(short.transform(X), full.transform(X)[:, :1])
-    assert_array_equal(short.predict(X), full.predict(X))
+    assert_array_equal(short.transform(X), z[:, :1])
+    assert_array_equal(short.predict(X), model.predict(X))
     assert list(short.get_feature_names_out()) == ["rlda0"]
 
 
@@ -93,30 +80,6 @@ def test_nonlinear_features_separate_rings_that_lda_cannot():
         model = RLDA(feature_map=kind, n_features=50, reg=1e-4, random_state=0)
         assert model.fit(X[:200], ring[:200]).score(X[200:], ring[200:]) == 1
     assert linear().fit(X[:200], ring[:200]).score(X[200:], ring[200:]) < 0.7
-
-
-@pytest.mark.parametrize("kind", ["fourier", "nystroem"])
-def test_path_equals_separate_fits(kind):
-    X, y = digits()
-    model = RLDA(feature_map=kind, n_features=80, reg=1e-3, random_state=0, dtype="float64")
-    model.fit(X, y)
-    members = model.path([20, 80], [1e-3, 1e-1])
-    asked = [(reg, m) for reg in (1e-3, 1e-1) for m in (20, 80)]
-    for (reg, m), member in zip(asked, members, strict=True):
-        separate = RLDA(feature_map=kind, n_features=m, reg=reg, random_state=0, dtype="float64")
-        assert (member.reg, member.n_features) == (reg, m)
-        expected = separate.fit(X, y).decision_function(X)
-        assert_allclose(member.decision_function(X), expected, atol=1e-6)
-        assert member.n_features_in_ == X.shape[1]
-    assert model.path([20])[0].reg == 1e-3
-
-
-def test_reg_is_chosen_by_cross_validation():
-    X, y = load_digits(return_X_y=True)
-    scores = cross_val_score(
-        RLDA(random_state=0), X, y, cv=ShuffleSplit(2, test_size=0.4, random_state=0)
-    )
-    assert scores.mean() >= 0.98  # 0.87 at reg = 1e-8
 
 
 def test_chosen_reg_minimises_the_stated_error():
@@ -140,29 +103,6 @@ def test_chosen_reg_minimises_the_stated_error():
 def test_a_few_rows_will_do(rows):
     X, y = IRIS[0][49 : 49 + rows], IRIS[1][49 : 49 + rows]
     assert_array_equal(RLDA(random_state=0).fit(X, y).predict(X), y)
-
-
-def test_labels_may_be_text():
-    X, y = IRIS
-    names = np.array(["setosa", "versicolor", "virginica"])
-    assert_array_equal(linear().fit(X, names[y]).predict(X), names[linear().fit(X, y).predict(X)])
-
-
-def test_chunks_and_memory_maps_do_not_matter(tmp_path):
-    X, y = digits()
-    np.save(tmp_path / "x.npy", X)
-    mapped = linear(chunk_size=77).fit(np.load(tmp_path / "x.npy", mmap_mode="r"), y)
-    assert_allclose(mapped.decision_function(X), linear().fit(X, y).decision_function(X), atol=1e-8)
-
-
-def test_a_pickled_model_predicts_alike():
-    model = linear().fit(*IRIS)
-    assert_array_equal(pickle.loads(pickle.dumps(model)).predict(IRIS[0]), model.predict(IRIS[0]))
-
-
-def test_grid_search_takes_it():
-    search = GridSearchCV(RLDA(n_features=30, random_state=0), {"reg": [1e-6, 1e3]}, cv=3)
-    assert search.fit(*WINE).best_params_["reg"] == 1e-6
 
 
 def test_fewer_features_than_classes():

@@ -6,28 +6,20 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from rnca import RCCA, RPCA
-from rnca._core.rows import View, grid, rechunk, shard_bounds
+from rnca import RCCA, RPCA, NystroemFeatures
+from rnca._core.rows import View, rechunk, shard_bounds
 
 
 class SlicesOnly:
-    """The least a table can offer: a shape, and slices of rows."""
+    """The least a table can offer: a shape, and slices of rows, whose reads it counts."""
 
     def __init__(self, array):
-        self.array, self.shape = array, array.shape
+        self.array, self.shape, self.reads = array, array.shape, 0
 
     def __getitem__(self, rows):
         assert isinstance(rows, slice)
+        self.reads += 1
         return self.array[rows]
-
-
-def test_shards_are_whole_chunks_of_the_global_grid():
-    n, size = 1000, 64
-    whole = list(grid(0, n, size))
-    for shards in (1, 2, 3, 7, 16):
-        bounds = shard_bounds(n, shards, size)
-        assert len(bounds) == shards
-        assert [chunk for start, stop in bounds for chunk in grid(start, stop, size)] == whole
 
 
 @pytest.mark.parametrize("shards", [0, 17, -1])
@@ -64,8 +56,32 @@ def test_anything_sliceable_by_rows_will_do(halves, kind):
     model = RCCA(3, feature_map=kind, n_features=20, random_state=0)
     expected = model.fit(X, Y).transform(X, Y)
     given = model.fit(SlicesOnly(X), SlicesOnly(Y)).transform(SlicesOnly(X), SlicesOnly(Y))
-    assert_array_equal(given[0], expected[0])
-    assert_array_equal(given[1], expected[1])
+    assert_array_equal(given, expected)
+
+
+def test_a_table_on_disk_is_read_by_slices():
+    table = SlicesOnly(np.random.default_rng(0).normal(size=(50_000, 2)))
+    NystroemFeatures(100, random_state=0).fit_view(View(table))
+    # The mean and both rows of the pairs take about 4,000 rows each, mostly 64 or fewer apart: 13
+    # slices of 4,096 rows and some 30 gaps. The 100 landmarks are read one by one at most.
+    assert table.reads <= 3 * (13 + 50) + 100
+
+
+@pytest.mark.parametrize(("estimator", "views_read"), [(RCCA, 2), (RPCA, 1)])
+def test_too_many_components_are_refused_before_the_pass(halves, estimator, views_read):
+    tables = [SlicesOnly(np.tile(half, (7, 1))) for half in halves][:views_read]
+    with pytest.raises(ValueError, match=r"n_components=21: with 20 .*at most 20"):
+        estimator(21, n_features=20).fit(*tables)
+    drawing = tables[0].reads
+    estimator(2, n_features=20, chunk_size=100).fit(*tables)
+    assert tables[0].reads > drawing + 120
+
+
+def test_a_bad_regulariser_is_refused_before_any_row_is_read(halves):
+    tables = [SlicesOnly(half) for half in halves]
+    with pytest.raises(ValueError, match=r"reg=-1.0: the regulariser must be"):
+        RCCA(2, n_features=20, reg=-1.0).fit(*tables)
+    assert tables[0].reads == tables[1].reads == 0
 
 
 def test_a_memory_map_is_never_read_whole(tmp_path):
@@ -82,3 +98,24 @@ def test_a_memory_map_is_never_read_whole(tmp_path):
     tracemalloc.stop()
     # Median widths take 20,000 rows (16 MB with their difference); chunks and m² are far less.
     assert peak < 30e6
+
+
+def resident_file_bytes():
+    with open("/proc/self/status") as status:
+        (line,) = [line for line in status if line.startswith("RssFile")]
+    return 1024 * int(line.split()[1])
+
+
+def test_pages_of_a_memory_map_are_released(tmp_path):
+    try:
+        resident_file_bytes()
+    except (OSError, ValueError):
+        pytest.skip("no /proc/self/status with RssFile here")
+    path = tmp_path / "rows.npy"
+    np.save(path, np.random.default_rng(0).normal(size=(200_000, 40)).astype(np.float32))
+    table = np.load(path, mmap_mode="r")  # 32 MB
+    model = RCCA(2, n_features=10, reg=1e-3, random_state=0)
+    model.fit(table[:4096, :20], table[:4096, 20:])
+    before = resident_file_bytes()
+    model.fit(table[:, :20], table[:, 20:]).score(table[:, :20], table[:, 20:])
+    assert resident_file_bytes() - before < 4e6
