@@ -112,7 +112,7 @@ if __name__ == "__main__":
             write_csv(out["rcca_series.csv"], over)
         if "rcca_model.md" in out:
             inference, _ = read_outcomes(given.inference, INFERENCE_COLUMNS)
-            models = read_models(given.loadings, given.variables)
+            models = read_models(given.loadings, given.variables, inference)
             write_markdown(out["rcca_model.md"], model_blocks(inference, titles))
             save(model_figure(inference, models, titles), out, "rcca_model")
             said["rcca_model"] = on_model(inference, titles)
