@@ -5,7 +5,6 @@ import re
 import shutil
 
 import pytest
-from harmed import CONFIG
 
 from projects import assert_same_numbers, numbers_of
 from workflow.lib.exhibits import stage_names
@@ -66,7 +65,7 @@ def test_damaged_shards(finished, reference, tally, harm):
     for file in finished.directory.glob(f"{SPEECH}.*"):
         file.unlink()
     shards = [f"{SPEECH}.shard-{number}.npz" for number in range(2)]
-    code, screen = finished.launch(*shards, "--notemp", *CONFIG)
+    code, screen = finished.call(*shards, "--notemp")
     assert code == 0, screen
     with tally.trying(f"shard, {harm.__name__}", times=len(shards)):
         harm_all(harm, map(finished.file, shards))

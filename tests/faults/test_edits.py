@@ -5,7 +5,7 @@ import os
 import subprocess
 
 import pytest
-from harmed import CONFIG
+from harmed import CONFIG, PATIENCE
 
 pytestmark = pytest.mark.faults
 
@@ -59,7 +59,7 @@ def test_edited_output(finished, reference, tally, harm, name):
 
 @pytest.mark.parametrize("text", ['{"run_id": null}', "["])
 def test_edited_record_of_the_launcher(finished, reference, tally, text):
-    bystander = subprocess.Popen(["sleep", "600"])
+    bystander = subprocess.Popen(["sleep", str(PATIENCE)])
     record = finished.file(".snakemake/rnca-launch.json")
     record.write_text(text)
     with tally.trying("launcher's record, edited"):
@@ -94,7 +94,7 @@ def test_mirror_that_is_not_one(project, tally, make):
     with tally.trying("mirror, wrong or endless file"):
         command = ["-m", "workflow.data", "fetch", "mnist"]
         process = project.start(*command, RNCA_MIRROR=str(project.file("mirror")))
-        screen, _ = process.communicate(timeout=300)
+        screen, _ = process.communicate(timeout=PATIENCE)
         assert process.returncode == 1
         assert f"{file}: " in screen
         assert "Traceback" not in screen

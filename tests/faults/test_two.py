@@ -1,7 +1,7 @@
 """Two runs at once in one directory: one goes on, the other says who is there."""
 
 import pytest
-from harmed import CONFIG
+from harmed import CONFIG, PATIENCE
 
 pytestmark = pytest.mark.faults
 
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.faults
 def test_two_runs_at_once(project, reference, tally):
     with tally.trying("two launchers at once"):
         both = [project.start("-m", "workflow.launch", *CONFIG) for _ in range(2)]
-        ends = [(*process.communicate(timeout=3600), process.returncode) for process in both]
+        ends = [(*process.communicate(timeout=PATIENCE), process.returncode) for process in both]
         ends.sort(key=lambda end: end[-1])
         (first, _, code), (second, _, refused) = ends
         assert (code, refused) == (0, 1), first + second
@@ -23,9 +23,9 @@ def test_plain_snakemake_beside_the_launcher(project, reference, tally):
         while not list(project.directory.glob(".snakemake/locks/*.lock")):
             assert launched.poll() is None
         plain = project.start("-m", "snakemake", *CONFIG)
-        screen, _ = plain.communicate(timeout=3600)
+        screen, _ = plain.communicate(timeout=PATIENCE)
         assert plain.returncode != 0
         assert "Directory cannot be locked" in screen
-        screen, _ = launched.communicate(timeout=3600)
+        screen, _ = launched.communicate(timeout=PATIENCE)
         assert launched.returncode == 0, screen
         project.finish(reference)
