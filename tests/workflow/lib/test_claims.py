@@ -1,14 +1,17 @@
 """The claims ledger: rules, verdicts, and that no verdict is constant."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from projects import write_with_record
 from workflow.lib import claims
 from workflow.lib.claims import ledger, read_claims
 from workflow.lib.claims_table import counts, write_claims
+from workflow.lib.provenance import record_of
 from workflow.lib.published import beside_published
 from workflow.stages.maps.sizes import model_sizes
 from workflow.stages.maps.tables import with_measured
@@ -45,6 +48,21 @@ REPEATS = pd.DataFrame(
         "v": [3.0, 4.0, 5.0, 1.0, 2.0, 3.0],
     }
 )
+
+
+@pytest.mark.parametrize("left_over", [False, True])
+def test_what_earlier_settings_left_is_not_judged(tmp_path, left_over):
+    """A CSV of a stage or experiment that the run no longer has."""
+    write_with_record(tmp_path / "a.csv", REPEATS)
+    exhibit = tmp_path / "tables" / "a.md"
+    exhibit.parent.mkdir()
+    record = {"sha256": "", "request": "", "request_file": "", "outputs": [str(exhibit)]}
+    record |= {"inputs": {} if left_over else {str(tmp_path / "a.csv"): ""}}
+    record_of(exhibit).write_text(json.dumps(record))
+    given = [str(exhibit), str(tmp_path / "requests" / "a.json"), "resources/paper/claims.yaml"]
+    files = claims.files_of(given, tmp_path)
+    (judgement,) = claims.judge([claim(at_least=0)], tmp_path, files=files)
+    assert judgement.verdict == ("not run" if left_over else "reproduced")
 
 
 def test_interval_is_students_over_repeats(tmp_path):
