@@ -11,6 +11,7 @@ Usage: python -m workflow.launch [Snakemake's targets and options …]
 """
 
 import fcntl
+import io
 import json
 import os
 import platform
@@ -22,17 +23,17 @@ import sys
 import time
 import uuid
 from argparse import Namespace
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, suppress
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
-from functools import partial
 from io import FileIO
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
 import psutil
-from snakemake.cli import get_argument_parser, parse_config
+from snakemake.cli import get_argument_parser, parse_args, parse_config
 from snakemake.exceptions import WorkflowError
 
 from workflow.lib.strict_yaml import load
@@ -53,6 +54,8 @@ DATED = (
 GRACE_SECONDS = 5
 # Start times are counted from the boot time, which moves when the clock is set.
 CLOCK_SECONDS = 2
+LAST_DATE = 2**37  # in the year 6325; Python writes none after 9999, files may have one
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ def main() -> int:
     for stream in (sys.stdout, sys.stderr):  # a terminal may not know every sign
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     arguments = sys.argv[1:]
-    options, _ = get_argument_parser().parse_known_args(arguments)
+    options = read_options(arguments)
     directory = Path(options.directory or ".").resolve()
     config = read_config(options, directory)
     if not (options.resources or options.executor or options.profile or options.workflow_profile):
@@ -98,14 +101,24 @@ def main() -> int:
         started, locks = time.time(), time_of(directory / LOCKS)
         code = run(arguments, directory, record)
     # Snakemake takes its lock once the settings are checked and the jobs are planned: what fails
-    # before that fails again.
-    if code > 128 or (code and time_of(directory / LOCKS) != locks):
+    # before that fails again, and what only lists or draws never takes it.
+    has_run = options.nolock or time_of(directory / LOCKS) != locks
+    if code > 128 or (code and has_run):
         again = shlex.join(sys.orig_argv)
         print(f"The same command continues where this run stopped: {again}", file=sys.stderr)
-    elif not code and not options.dryrun:
+    elif not code and has_run and not (options.dryrun or options.unlock):
         os.chdir(directory)
         code = finish(options, Path("results", str(config.get("run"))), started)
     return code
+
+
+def read_options(arguments: list[str]) -> Namespace:
+    """Read the command line, and the profiles that Snakemake will take options from."""
+    options: Namespace = get_argument_parser().parse_known_args(arguments)[0]
+    # What is wrong with a profile is left for Snakemake to say.
+    with suppress(Exception, SystemExit), redirect_stderr(io.StringIO()):
+        options = parse_args(arguments)[1]
+    return options
 
 
 def read_config(options: Namespace, directory: Path) -> dict[str, Any]:
@@ -137,7 +150,7 @@ def take(directory: Path) -> FileIO:
     """
     try:
         (directory / LOCKS).mkdir(parents=True, exist_ok=True)
-        record = FileIO(directory / RECORD, "a+")
+        record = FileIO(directory / RECORD, "a+", opener=open_without_links)
     except OSError as error:
         sys.exit(f"The launcher cannot keep its record: {error}")
     try:
@@ -152,6 +165,11 @@ def take(directory: Path) -> FileIO:
                 )
         sys.exit(f"{directory} is in use by another run{who}")
     return record
+
+
+def open_without_links(path: str, how: int) -> int:
+    """Open a file, but not one that a symbolic link leads to: it may be anyone's."""
+    return os.open(path, how | os.O_NOFOLLOW, 0o666)
 
 
 def read(record: FileIO) -> Run | None:
@@ -201,7 +219,8 @@ def check_times(directory: Path) -> None:
     for place in DATED:
         for file in (directory / place).rglob("*"):
             if file.is_file() and file.stat().st_mtime > now:
-                found = datetime.fromtimestamp(file.stat().st_mtime).isoformat(" ", "seconds")
+                when = datetime.fromtimestamp(min(file.stat().st_mtime, LAST_DATE))
+                found = when.isoformat(" ", "seconds")
                 sys.exit(
                     f"{file.relative_to(directory)}: of {found}, which lies in the future. Set the "
                     "clock right; or, if it is right, give such files the present time: "
@@ -244,13 +263,17 @@ def refuse(processes: list[psutil.Process], why: str) -> NoReturn:
 
 
 def clear_lock(directory: Path) -> None:
-    """Remove Snakemake's lock, unless a Snakemake of another command works in the directory."""
+    """Remove Snakemake's lock, unless it is, or may be, that of a Snakemake of another command.
+
+    Where other users' processes work cannot be seen, but their files can.
+    """
     for process in psutil.process_iter(["cmdline", "cwd"]):
         names = {Path(argument).name for argument in process.info["cmdline"] or []}
         if process.info["cwd"] == str(directory) and "snakemake" in names:
             return
     for lock in (directory / LOCKS).glob("*.lock"):
-        lock.unlink()
+        if lock.stat().st_uid == os.getuid():
+            lock.unlink()
 
 
 def run(arguments: list[str], directory: Path, record: FileIO) -> int:
@@ -259,45 +282,62 @@ def run(arguments: list[str], directory: Path, record: FileIO) -> int:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     # What a failed job names as the command that runs it alone.
     launcher = shlex.join([sys.orig_argv[0], "-m", "workflow.launch"])
-    # In a process group of its own Snakemake gets Ctrl-C once, from the launcher. Background jobs
-    # of a shell are started with SIGINT ignored, by which the launcher stops Snakemake.
+    # A signal that comes before it can be passed on waits. In a process group of its own Snakemake
+    # gets Ctrl-C once, from the launcher.
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     process = subprocess.Popen(
         [sys.executable, "-m", "snakemake", *arguments],
         env=os.environ | {MARK: run_id, "PATH": path, "RNCA_LAUNCHER": launcher},
         stdin=subprocess.DEVNULL,
         process_group=0,
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=heed_signals,
         pass_fds=[record.fileno()],
     )
-    began = psutil.Process(process.pid).create_time()
-    this = Run(run_id, process.pid, began, os.getuid(), platform.node(), str(directory))
-    try:
-        record.truncate(0)
-        record.write(json.dumps(asdict(this)).encode())
-        pass_on_signals(process)
-        code = process.wait()
-    except OSError as error:
-        sys.exit(f"The launcher cannot keep its record: {error}")
-    finally:
-        end(this)
-        clear_lock(directory)
-        record.truncate(0)
+    with passing_on_signals(process):
+        began = psutil.Process(process.pid).create_time()
+        this = Run(run_id, process.pid, began, os.getuid(), platform.node(), str(directory))
+        try:
+            record.truncate(0)
+            record.write(json.dumps(asdict(this)).encode())
+            code = process.wait()
+        except OSError as error:
+            sys.exit(f"The launcher cannot keep its record: {error}")
+        finally:
+            end(this)
+            clear_lock(directory)
+            record.truncate(0)
     return code if code >= 0 else 128 - code
 
 
-def pass_on_signals(process: subprocess.Popen[bytes]) -> None:
+def heed_signals() -> None:
+    """Let Snakemake get signals, also SIGINT, which background jobs of a shell ignore."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+
+
+@contextmanager
+def passing_on_signals(process: subprocess.Popen[bytes]) -> Iterator[None]:
     """Let SIGINT and SIGHUP stop Snakemake with its jobs, and SIGTERM after its current jobs."""
 
     def pass_on(number: int, _frame: FrameType | None) -> None:
+        if process.returncode is not None:  # its number may be another's by now
+            return
         with suppress(ProcessLookupError):
             if number == signal.SIGTERM:
                 process.terminate()
             else:
                 os.killpg(process.pid, signal.SIGINT)
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as SIGHUP is under nohup
+    kept = {number: signal.getsignal(number) for number in SIGNALS}
+    for number, handler in kept.items():
+        if handler is not signal.SIG_IGN:  # as SIGHUP is under nohup
             signal.signal(number, pass_on)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
 
 
 def finish(options: Namespace, results: Path, started: float) -> int:
@@ -330,4 +370,7 @@ def finish(options: Namespace, results: Path, started: float) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)

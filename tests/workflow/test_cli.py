@@ -3,10 +3,12 @@
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from workflow.lib.publish import _replace as replace_published
 from workflow.lib.publish import publish
 
 ROOT = Path(__file__).parents[2]
@@ -72,6 +74,21 @@ def test_clean_run_is_published_with_one_record(project, monkeypatch):
     with pytest.raises(Exception, match="not what its record says was written"):
         publish(project.file("results/test"), published)
     assert (published / "tables/lupi.md").is_file()
+
+
+def test_benchmarks_survive_a_call_that_is_killed_between_its_renames(tmp_path, monkeypatch):
+    published = tmp_path / "published"
+    (published / "bench").mkdir(parents=True)
+    (published / "bench" / "memory.csv").touch()
+    rename = Path.rename
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", lambda *given: (rename(*given), sys.exit("killed")))
+        with pytest.raises(SystemExit, match="killed"):
+            replace_published(published, {"report.html": b""}, {})
+    assert not published.exists()
+    replace_published(published, {"report.html": b""}, {})
+    names = {file.name for file in published.rglob("*") if file.is_file()}
+    assert names == {"memory.csv", "report.html", "record.json"}
 
 
 def test_unfinished_run_is_not_published(project):

@@ -8,8 +8,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import venv
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -263,6 +265,18 @@ def test_summary_is_that_of_the_run_named_last(toy):
     assert out.startswith("\nthe headline\n")
 
 
+@pytest.mark.parametrize("option", ["--profile", "--workflow-profile"])
+@pytest.mark.parametrize("text", ["configfile: other.yaml", "config: [run=other]"])
+def test_summary_is_that_of_the_run_that_a_profile_names(toy, option, text):
+    toy.let_go()
+    (toy.directory / "other.yaml").write_text("run: other\n")
+    (toy.directory / "mine").mkdir()
+    (toy.directory / "mine" / "config.yaml").write_text(f"cores: 1\n{text}\n")
+    code, out, err = toy.launch_to_end(option, "mine")
+    assert code == 0, err
+    assert out.startswith("\nanother headline\n")
+
+
 @pytest.mark.parametrize(
     "arguments", [("first.txt", "--configfile=config/config.yaml"), ("--until", "first"), ("-np",)]
 )
@@ -305,12 +319,18 @@ BOMB = "a: &a [x, x]\n" + "".join(
         (None, "there is no such file of settings under"),
         ("run: a\nrun: b\n", "line 2: the key 'run' is given twice"),
         ("run: a\nrcca: {one: {m: 1, m: 2}}\n", "line 2: the key 'm' is given twice"),
+        ("run: a\n<<: {seed: 1}\n<<: {seed: 2}\n", "line 3: the key '<<' is given twice"),
+        ("run: a\nseed: 0042\n", "line 2: 0042: write numbers in decimal digits"),
+        ("run: a\nseed: 1:30\n", "line 2: 1:30: write numbers in decimal digits"),
         (BOMB, "more than 100000 values, aliases included"),
         ("run: &a [*a]\n", "line 1: a value that contains itself"),
         ("run: " + "[" * 10_000, "nested too deeply"),
         ('__use_yte__: true\n?open("ran", "w"): 1\n', "__use_yte__: settings are values"),
     ],
-    ids=["missing", "twice", "twice below", "bomb", "itself", "deep", "template"],
+    ids=[
+        *("missing", "twice", "below", "merged", "octal", "base 60"),
+        *("bomb", "itself", "deep", "template"),
+    ],
 )
 def test_file_that_says_more_or_less_than_it_seems_is_refused_before_anything_runs(
     toy, text, words
@@ -343,6 +363,62 @@ def test_summary_is_shown_where_not_every_sign_can_be(toy):
     out, _ = shell.communicate(timeout=180)
     assert shell.returncode == 0
     assert "1.0 ? 0.5" in out
+
+
+@pytest.mark.parametrize("option", ["-np", "--list-rules", "--dag", "--summary", "--unlock"])
+def test_what_runs_nothing_prints_no_summary(toy, option):
+    code, out, _ = toy.launch_to_end(option)
+    assert code == 0
+    assert "headline" not in out
+    assert not (toy.directory / "first.txt").exists()
+
+
+def test_signal_before_it_can_be_passed_on_stops_the_run(toy):
+    """Snakemake has started, but the launcher has not yet said where to send signals."""
+    early = """
+import os, signal, subprocess, sys
+from workflow import launch
+class Popen(subprocess.Popen):
+    def __init__(self, *given, **named):
+        super().__init__(*given, **named)
+        if "snakemake" in given[0]:
+            os.kill(os.getpid(), signal.SIGHUP)
+launch.subprocess.Popen = Popen
+sys.exit(launch.main())
+"""
+    launcher = toy.start(sys.executable, "-c", early)
+    _, err = launcher.communicate(timeout=180)
+    assert launcher.returncode > 0
+    assert "The same command continues" in err
+    assert toy.is_still()
+    assert not toy.record.read_text()
+
+
+def test_interrupt_while_results_are_compared_ends_the_launcher(toy):
+    toy.let_go()
+    large = toy.directory / "results" / "large.bin"
+    large.touch()
+    os.truncate(large, 2**39)  # without content: minutes to read, no room on the disk
+    record = record_of(toy.directory / "results" / "default" / "summary.txt")
+    found = json.loads(record.read_text()) | {"inputs": {"results/large.bin": "0" * 64}}
+    record.write_text(json.dumps(found))
+    launcher = toy.launch()
+    deadline = time.monotonic() + 180
+    while not is_reading(launcher, large):
+        assert launcher.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.kill(launcher.pid, signal.SIGINT)
+    out, err = launcher.communicate(timeout=60)
+    assert launcher.returncode == 128 + signal.SIGINT
+    assert out == ""
+    assert "Traceback" not in err
+
+
+def is_reading(process, file):
+    with suppress(psutil.NoSuchProcess):
+        return str(file) in [opened.path for opened in psutil.Process(process.pid).open_files()]
+    return False
 
 
 MEMORY_SNAKEFILE = """
@@ -446,12 +522,35 @@ def test_what_is_no_record_is_refused_by_name(tmp_path, bystander, text):
     assert bystander.poll() is None
 
 
-@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda path: path.symlink_to("../mine")])
 def test_what_is_no_file_in_the_place_of_the_record_is_named(tmp_path, make):
     (tmp_path / ".snakemake").mkdir()
     make(tmp_path / launch.RECORD)
     with pytest.raises(SystemExit, match=r"rnca-launch\.json"), launch.take(tmp_path) as record:
         launch.clean_up(record, tmp_path)
+    assert not (tmp_path / "mine").exists()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root to give a file to another user")
+def test_lock_of_another_user_stays(tmp_path):
+    locks = tmp_path / launch.LOCKS
+    locks.mkdir(parents=True)
+    for name in ("own", "other"):
+        (locks / f"{name}.lock").touch()
+    os.chown(locks / "other.lock", 65534, 65534)
+    launch.clear_lock(tmp_path)
+    assert [lock.name for lock in locks.iterdir()] == ["other.lock"]
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="needs a file system with any date")
+def test_file_of_a_date_beyond_all_calendars_is_named():
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as place:
+        file = Path(place, "results", "report.html")
+        file.parent.mkdir()
+        file.touch()
+        os.utime(file, (2**45, 2**45))
+        with pytest.raises(SystemExit, match=r"results/report\.html: of .+ in the future"):
+            launch.check_times(Path(place))
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options.run(options)
     except (DataError, FetchError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print("\n".join(map(_visible, f"error: {error}".split("\n"))), file=sys.stderr)
         return 1
     return 0
+
+
+def _visible(text: str) -> str:
+    """Spell out what would begin a line of its own or move the cursor: names come from files."""
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def _list(options: argparse.Namespace) -> None:
@@ -71,6 +76,8 @@ def _prepare(options: argparse.Namespace) -> None:
 
 def _check(options: argparse.Namespace) -> None:
     kind = options.kind or _kind(options.x)
+    if not Path(options.x).is_file():
+        raise DataError(f"no file {options.x} under {Path.cwd()}")
     if options.y is None:
         _take_both(options, kind)
     entry: dict[str, Any] = {"kind": kind}
@@ -98,19 +105,20 @@ def _take_both(options: argparse.Namespace, kind: str) -> None:
     names = {name.lower(): name for name in shapes}
     found = [names["x"], names["y"]] if {"x", "y"} <= names.keys() else list(shapes)
     if len(found) != 2:
-        listed = "".join(f"\n  {name}: {_times(shape)}" for name, shape in shapes.items())
+        listed = "".join(f"\n  {_visible(name)}: {_times(shape)}" for name, shape in shapes.items())
         raise DataError(
             f"{options.x}: say which arrays are the views, with --x-array and --y-array:{listed}"
         )
     options.x_array, options.y_array = found
 
 
-def _first(content: Content, name: str) -> str:
-    values = np.atleast_1d(content.arrays[name][0]).ravel()
-    columns = content.meta["columns"].get(name, [])
+def _first(content: Content, array: str) -> str:
+    values = np.atleast_1d(content.arrays[array][0]).ravel()
+    columns = content.meta["columns"].get(array, [])
     shown = [f"{value:.6g}" for value in values[:5]]
     if columns:
-        shown = [f"{column} = {value}" for column, value in zip(columns, shown, strict=False)]
+        names = map(_visible, columns)
+        shown = [f"{name} = {value}" for name, value in zip(names, shown, strict=False)]
     return ", ".join(shown) + (", …" if len(values) > 5 else "")
 
 

@@ -5,7 +5,7 @@ interval lies on the right side of the threshold, fails if the whole of it lies 
 and is open otherwise. The verdict on a claim follows from its rules and from nothing else.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -16,7 +16,7 @@ import pandas as pd
 import yaml
 from scipy import stats
 
-from workflow.lib.provenance import read_csv
+from workflow.lib.provenance import read_csv, read_record
 
 VERDICTS = REPRODUCED, PARTLY, FAILED, UNDECIDED, STAND_IN, NOT_RUN = (
     "reproduced", "partly", "not reproduced", "undecided", "stand-in", "not run",
@@ -140,8 +140,25 @@ def _refuse_unknown(path: Any, what: str, given: Rule, known: set[str]) -> None:
         raise ValueError(f"{path}: {what} has the keys {sorted(unknown)}; known: {sorted(known)}.")
 
 
+def files_of(exhibits: Iterable[str], results: Path) -> set[Path]:
+    """Return what the jobs of a run's exhibits have read and written.
+
+    A directory may also hold what was made before a stage or experiment was taken out of the
+    settings.
+    """
+    records = [read_record(file) for file in exhibits if _is_output(Path(file), results)]
+    return {Path(file) for each in records for file in (*each["inputs"], *each["outputs"])}
+
+
+def _is_output(file: Path, results: Path) -> bool:
+    return results in file.parents and results / "requests" not in file.parents
+
+
 def judge(
-    claims: Sequence[Mapping[str, Any]], results: str | PathLike[str], read: Reader = read_csv
+    claims: Sequence[Mapping[str, Any]],
+    results: str | PathLike[str],
+    read: Reader = read_csv,
+    files: Collection[Path] | None = None,
 ) -> list[Judgement]:
     """Decide every claim from the CSVs of a run.
 
@@ -153,8 +170,10 @@ def judge(
         Directory of the run.
     read : callable
         Reads a CSV; by default only what is just as its job wrote it.
+    files : collection of Path, optional
+        Of `files_of`: no other CSV is read.
     """
-    run = Run(Path(results), read, {})
+    run = Run(Path(results), read, {}, files)
     judgements = []
     for claim in claims:
         found = [list(_findings(str(claim["id"]), rule, run)) for rule in claim["rules"]]
@@ -181,12 +200,14 @@ class Run(NamedTuple):
     directory: Path
     read: Reader
     frames: dict[str, pd.DataFrame]
+    files: Collection[Path] | None = None
 
     def rows(self, csv: str, source: Source = _ALL) -> pd.DataFrame:
         """Return the rows of a CSV that belong to the experiments; none if there is no CSV."""
         if csv not in self.frames:
-            there = (self.directory / csv).is_file()
-            frame = self.read(self.directory / csv) if there else pd.DataFrame()
+            file = self.directory / csv
+            there = file.is_file() and (self.files is None or file in self.files)
+            frame = self.read(file) if there else pd.DataFrame()
             self.frames[csv] = frame[frame["not_run"].isna()] if "not_run" in frame else frame
         frame = self.frames[csv]
         if source.experiments is None or "experiment" not in frame:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow.lib.claims import VERDICTS, Finding, Judgement, judge, ledger, read_claims
+from workflow.lib.claims import VERDICTS, Finding, Judgement, files_of, judge, ledger, read_claims
 from workflow.lib.job import job
 from workflow.lib.provenance import write_csv, write_text
 
@@ -104,6 +104,7 @@ def shown_number(value: float) -> str:
 if __name__ == "__main__":
     with job(snakemake):
         results = Path(snakemake.output.csv).parents[1]
-        judgements = judge(read_claims(snakemake.input.claims), results)
+        files = files_of(snakemake.input, results)
+        judgements = judge(read_claims(snakemake.input.claims), results, files=files)
         write_csv(snakemake.output.csv, ledger(judgements))
         write_claims(snakemake.output.markdown, judgements)

@@ -15,7 +15,7 @@ from typing import Any
 from jinja2 import Environment
 from markdown_it import MarkdownIt
 
-from workflow.lib.claims import VERDICTS, Finding, Judgement, judge, read_claims
+from workflow.lib.claims import VERDICTS, Finding, Judgement, files_of, judge, read_claims
 from workflow.lib.claims_table import counts, dates, interval, shown_number
 from workflow.lib.job import job
 from workflow.lib.provenance import (
@@ -296,7 +296,7 @@ if __name__ == "__main__":
             )
             for part in asked.sections
         ]
-        judgements = judge(read_claims(given.claims), results)
+        judgements = judge(read_claims(given.claims), results, files=files_of(given, results))
         if not any(judgement.findings for judgement in judgements):
             judgements = []  # as in a run on the user's own data
             sections = [_without_the_paper(section) for section in sections]

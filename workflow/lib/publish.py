@@ -63,6 +63,8 @@ def _replace(published: Path, contents: dict[str, bytes], record: dict[str, Any]
             f"{published} is a link: what it leads to would be deleted; remove the link"
         )
     new, old = (published.with_name(f".{published.name}.{kind}") for kind in ("new", "old"))
+    if old.is_dir() and not published.exists():
+        old.rename(published)  # of a call that was killed between its two renames
     for left in (new, old):
         shutil.rmtree(left, ignore_errors=True)
     for name, content in contents.items():

@@ -22,6 +22,7 @@ from snakemake.exceptions import WorkflowError
 from workflow.data.catalogue import CATALOGUE, Facts
 from workflow.lib.exhibits import stage_names
 from workflow.lib.models import (
+    Distinct,
     Name,
     Repeats,
     Settings,
@@ -55,7 +56,7 @@ class Place(Settings):
     header: bool | None = Field(
         None, description="of a CSV: whether its first line names the columns"
     )
-    columns: list[int | str] | Literal["all"] | None = Field(
+    columns: Distinct[int | str] | Literal["all"] | None = Field(
         None, description="of a CSV: the columns to take, by name or by number from 0; or `all`"
     )
 
@@ -120,8 +121,8 @@ class RunSettings(Settings):
     def problems(self) -> Iterator[str]:
         """Yield a sentence, beginning with the key, for each mistake that a type cannot show."""
         known = self.known()
-        if self.run == "published":
-            yield "run: 'published' is the name of what `make publish` writes; choose another name"
+        if self.run.lower() == "published":  # which is the same directory on some systems
+            yield f"run: {self.run!r} is the name of what `make publish` writes; choose another"
         for name, own in self.datasets.items():
             if name in CATALOGUE:
                 yield f"datasets.{name}: the workflow has a dataset of this name; choose another"

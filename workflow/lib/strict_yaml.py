@@ -1,5 +1,6 @@
 """Files of settings in YAML, refused where YAML would quietly drop or multiply what they say."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -48,17 +49,25 @@ def _count(node: yaml.Node, known: dict[int, int | None]) -> int:
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
-            if key.value in seen and key.value != "<<":
+            if key.value in seen:
                 raise ValueError(f"line {_line(key)}: the key {key.value!r} is given twice")
             seen.add(key.value)
         parts = [part for pair in node.value for part in pair]
     elif isinstance(node, yaml.SequenceNode):
         parts = node.value
+    elif _is_odd_number(node):
+        raise ValueError(f"line {_line(node)}: {node.value}: write numbers in decimal digits")
     count = 1 + sum(_count(part, known) for part in parts)
     if count > _MOST_VALUES:
         raise ValueError(f"line {_line(node)}: more than {_MOST_VALUES} values, aliases included")
     known[id(node)] = count
     return count
+
+
+def _is_odd_number(node: yaml.Node) -> bool:
+    """Tell whether a value would be read in base 8, as 0042 is, or in base 60, as 1:30 is."""
+    is_number = node.tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+    return is_number and bool(re.fullmatch("[-+]?0[0-7_]+|.*:.*", node.value))
 
 
 def _line(node: yaml.Node) -> int:

@@ -279,3 +279,25 @@ def test_prepare_and_fetch_embedded_data(command, tmp_path):
     assert "x: 1797 × 32 uint8" in out
     assert load_prepared(tmp_path / "digits", verify=True).name == "digits"
     assert "nothing to fetch" in command("fetch", "digits")[1]
+
+
+def test_check_prints_no_line_that_a_file_has_written(capsys, files):
+    """What it prints may be pasted into settings: a name must not add keys, nor colour a screen."""
+    hostile = "a\n__use_yte__: true\x1b[31m"
+    (files / "names.csv").write_text(f'"{hostile}",b\n1,2\n3,5\n6,4\n')
+    assert main(["check", "names.csv", "names.csv"]) == 0
+    out = capsys.readouterr().out
+    assert r"a\n__use_yte__: true\x1b[31m = 1, b = 2" in out
+    np.savez("three.npz", **{hostile: np.eye(3), "b": np.eye(3), "c": np.eye(3)})
+    assert main(["check", "three.npz"]) == 1
+    err = capsys.readouterr().err
+    assert r"  a\n__use_yte__: true\x1b[31m: 3 × 3" in err
+    for text in (out, err):
+        assert "\x1b" not in text
+        assert "\n__use_yte__" not in text
+
+
+@pytest.mark.parametrize("name", ["nowhere.mat", "nowhere.npz", "/dev/zero"])
+def test_check_of_what_is_no_file_ends_in_one_message(capsys, name):
+    assert main(["check", name, "--kind", "mat"]) == 1
+    assert capsys.readouterr().err.startswith(f"error: no file {name} under")

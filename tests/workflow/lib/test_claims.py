@@ -1,14 +1,17 @@
 """The claims ledger: rules, verdicts, and that no verdict is constant."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from projects import write_with_record
 from workflow.lib import claims
 from workflow.lib.claims import ledger, read_claims
 from workflow.lib.claims_table import counts, verdict, write_claims
+from workflow.lib.provenance import record_of
 from workflow.stages.rcca.baselines_tables import baseline_fits
 from workflow.stages.rcca.table1 import rcca_summary, with_baselines, with_minutes, with_paper
 
@@ -328,3 +331,18 @@ def test_no_verdict_is_constant(claim, monkeypatch):
     if found == {()}:
         pytest.skip("there are no published results for it yet")
     assert len(found) > 1
+
+
+@pytest.mark.parametrize("left_over", [False, True])
+def test_what_earlier_settings_left_is_not_judged(tmp_path, left_over):
+    """A CSV of a stage or experiment that the run no longer has."""
+    write_with_record(tmp_path / "a.csv", REPEATS)
+    exhibit = tmp_path / "tables" / "a.md"
+    exhibit.parent.mkdir()
+    record = {"sha256": "", "request": "", "request_file": "", "outputs": [str(exhibit)]}
+    record |= {"inputs": {} if left_over else {str(tmp_path / "a.csv"): ""}}
+    record_of(exhibit).write_text(json.dumps(record))
+    given = [str(exhibit), str(tmp_path / "requests" / "a.json"), "resources/paper/claims.yaml"]
+    files = claims.files_of(given, tmp_path)
+    (judgement,) = claims.judge([claim(at_least=0)], tmp_path, files=files)
+    assert judgement.verdict == ("not run" if left_over else "reproduced")

@@ -32,6 +32,12 @@ OF_THE_RUN = [
     ("run", "a/../b", "run: 'a/../b' must be a name"),
     ("run", "r" * 101, "at most 100 in all"),
     ("run", "published", "run: 'published' is the name of what `make publish` writes; choose"),
+    ("run", "Published", "run: 'Published' is the name of what `make publish` writes; choose"),
+    (
+        "datasets.mine",
+        {"kind": "csv", "x": {"file": "x.csv", "columns": ["a", "a"]}, "y": "y.csv"},
+        "datasets.mine.x.columns: ['a', 'a'] must not repeat a value",
+    ),
     ("run", None, "run: None must be text (name of the run; results go to `results/<run>`)"),
     ("rcaa", {}, "rcaa: unknown key; did you mean 'rcca'?"),
     ("sed", 1, "sed: unknown key; did you mean 'seed'?"),

@@ -11,6 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from rnca._core.correlation import Correlations
+from workflow.data.errors import DataError
 from workflow.lib.figures import FAINT, GREY, LOOK, STYLE, wrapped
 from workflow.lib.provenance import read_csv
 from workflow.lib.sentences import sentence
@@ -33,15 +35,37 @@ class Model(NamedTuple):
     y: NDArray[np.float64]
 
 
-def read_models(loadings: Iterable[str], variables: Iterable[str]) -> dict[tuple[str, str], Model]:
+def read_models(
+    loadings: Iterable[str], variables: Iterable[str], inference: pd.DataFrame
+) -> dict[tuple[str, str], Model]:
     """Read kept models, by experiment and map, from ``…/<experiment>/<map>.<what>``."""
+    first = inference[inference["component"] == 1].set_index(["experiment", "feature_map"])
     found = {}
     for file, arrays in zip(loadings, variables, strict=True):
-        with np.load(arrays) as kept:
-            x, y = (kept[view][kept["part"] == "test", 0] for view in "xy")
         key = Path(file).parent.name, Path(file).name.partition(".")[0]
+        x, y = _test_variables(arrays)
+        # An npz file has no record beside it, but its variables must have the correlation that a
+        # CSV with a record gives, but for rounding to float32.
+        (correlation,) = Correlations().update(x[:, None], y[:, None]).values()
+        if not abs(correlation - first.loc[key, "test_correlation"]) < 1e-4:
+            raise DataError(f"{arrays}: not what its job wrote. {_remedy(arrays)}")
         found[key] = Model(read_csv(file), x, y)
     return found
+
+
+def _test_variables(path: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the first pair of canonical variables on test rows."""
+    try:
+        with np.load(path, allow_pickle=False) as kept:
+            x, y = (kept[view][kept["part"] == "test", 0] for view in "xy")
+    # zipfile and numpy raise almost anything on a damaged file.
+    except Exception as error:
+        raise DataError(f"{path}: damaged ({error}). {_remedy(path)}") from error
+    return x, y
+
+
+def _remedy(path: str) -> str:
+    return f"Delete {path} and run again to make it anew"
 
 
 def _by_model(inference: pd.DataFrame, titles: Titles) -> Iterator[tuple[str, pd.DataFrame]]:

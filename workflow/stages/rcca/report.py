@@ -60,7 +60,7 @@ if __name__ == "__main__":
             write_csv(out["rcca_series.csv"], over)
         if "rcca_model.md" in out:
             inference, _ = read_outcomes(given.inference, own.INFERENCE_COLUMNS)
-            models = own.read_models(given.loadings, given.variables)
+            models = own.read_models(given.loadings, given.variables, inference)
             write_markdown(out["rcca_model.md"], own.model_blocks(inference, titles))
             save(own.model_figure(inference, models, titles), out, "rcca_model")
             said["rcca_model"] = own.on_model(inference, titles)

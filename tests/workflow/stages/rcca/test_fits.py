@@ -9,11 +9,14 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from projects import write_with_record
 from rnca import RCCA, RCCACV, load_model, save_model
+from workflow.data.errors import DataError
 from workflow.data.prepared import load_prepared, write_prepared
 from workflow.stages.rcca.cv import cross_validate
 from workflow.stages.rcca.fit import Experiment, accumulate_shard, fit_path
 from workflow.stages.rcca.model import fit_model
+from workflow.stages.rcca.own import INFERENCE_COLUMNS, read_models
 from workflow.stages.rcca.timing import time_fit, time_svds
 
 ROWS = 7000
@@ -263,3 +266,28 @@ def test_shard_never_holds_a_whole_view(tmp_path):
     view = x.nbytes / 1e6
     assert grown("whole view") > 0.9 * view
     assert grown("shard") < 0.5 * view
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (None, None),
+        (lambda x, y: (x, y[::-1]), "not what its job wrote"),
+        (lambda x, y: (x[:, 0], y), "damaged"),
+    ],
+    ids=["as it was", "edited", "of another shape"],
+)
+def test_variables_that_do_not_have_the_correlation_of_the_csv_are_not_drawn(tmp_path, harm, words):
+    x, y = np.random.default_rng(0).normal(size=(2, 50, 1))
+    row = ("one", "fourier", 100, 1e-3, 1, np.corrcoef(x.T, y.T)[0, 1], 0.01, 0.1)
+    inference = pd.DataFrame([row], columns=INFERENCE_COLUMNS)
+    (tmp_path / "one").mkdir()
+    loadings = write_with_record(tmp_path / "one" / "fourier.loadings.csv", inference)
+    variables = str(tmp_path / "one" / "fourier.variables.npz")
+    x, y = harm(x, y) if harm else (x, y)
+    np.savez(variables, part=np.full(50, "test"), x=x, y=y)
+    if harm is None:
+        assert read_models([loadings], [variables], inference).keys() == {("one", "fourier")}
+    else:
+        with pytest.raises(DataError, match=f"npz: {words}.+Delete .+npz and run again"):
+            read_models([loadings], [variables], inference)
