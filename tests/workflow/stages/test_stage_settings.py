@@ -142,7 +142,7 @@ def test_run_leaves_rows_of_every_method(finished):
     assert accuracy.groupby("method").size().to_dict() == dict.fromkeys(METHODS, 2)
     assert sorted(accuracy["partition"].unique()) == [0, 1]
     verdict = (results / "tables/lupi_verdict.md").read_text(encoding="utf-8")
-    conclusion = verdict.removeprefix("**digits with attributes**\n\n- In short: ").splitlines()[0]
+    conclusion = verdict.removeprefix("**digits with attributes**\n\nIn short: ").splitlines()[0]
     sentence = pd.read_csv(results / "lupi/sentences.csv")["sentence"].iloc[0]
     assert sentence == f"Digits with attributes: {conclusion}"
     errors = pd.read_csv(results / "rpca/errors.csv")
