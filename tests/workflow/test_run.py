@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 
 import numpy as np
 import pandas as pd
@@ -208,6 +209,27 @@ def test_code_counts_without_snakemakes_records(without_snakemakes_records):
     finished = without_snakemakes_records
     with finished.edited("workflow/stages/lupi/fit.py", "100.0 * scores", "99.0 * scores"):
         assert finished.planned(*TEST).keys() == {"lupi_fit", "gather", "lupi_report"} | SHOWN
+
+
+def test_run_continues_on_another_machine(finished, project):
+    """As docs/cluster.md says: the results are copied, the data are prepared there."""
+    shutil.copytree(finished.file("results/test"), project.file("results/test"))
+    assert project.launch("data", *TEST)[0] == 0
+    assert {"rcca_fit", "lupi_fit", "rpca_fit"} <= project.planned(*TEST).keys()
+    # As if a job had been killed before it wrote its record.
+    project.file("results/test/lupi/digits/0.accuracy.csv.json").unlink()
+    text = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
+    block = text.partition("## Continue a run")[2].partition("```sh\n")[2].partition("```")[0]
+    lines = [line for line in block.splitlines() if not line.startswith(("tar ", "make "))]
+    script = "\n".join(lines).replace("results/paper", "results/test")
+    said = subprocess.run(
+        ["sh", "-ec", script], cwd=project.directory, capture_output=True, text=True, check=True
+    ).stdout
+    assert "data/prepared/digits/meta.json: OK\n" in said
+    assert said.endswith("results/test/lupi/digits/0.accuracy.csv\n")
+    planned = project.planned("--forcerun", "gather", *TEST)
+    rendered = {"gather", *SHOWN, *(f"{stage}_report" for stage in stage_names())}
+    assert {rule: planned[rule] for rule in planned.keys() - rendered} == {"lupi_fit": 1}
 
 
 @pytest.mark.parametrize(
