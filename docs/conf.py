@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
 from pygments.lexers.python import PythonLexer
 
 import rnca
@@ -40,6 +42,9 @@ html_sidebars = {page: [] for page in ("guide", "own-data", "faq", "coming-from"
 
 myst_heading_anchors = 3
 myst_enable_extensions = ["attrs_block", "colon_fence"]
+myst_fence_as_directive = ["math"]  # what forges show as a formula
+html_math_renderer = "mathml"
+math_fonts = "Latin Modern Math, STIX Two Math, Cambria Math, DejaVu Math TeX Gyre, math"
 
 autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings say more
@@ -69,7 +74,16 @@ def skip_scikit_learn(
     return True if str(getattr(function, "__module__", "")).startswith("sklearn") else None
 
 
+def write_formula(translator: Any, node: Any) -> None:
+    """Write a formula as MathML, which browsers show without a script."""
+    formula = tex2mathml(node.astext(), as_block=not isinstance(node, nodes.math))
+    style = f"font-family: {math_fonts}; padding: 0.5em 0"
+    translator.body.append(formula.replace("<math", f'<math style="{style}"', 1))
+    raise nodes.SkipNode
+
+
 def setup(app: Any) -> None:
-    """Connect the hook, and show Snakemake's rules as Python."""
+    """Connect the hooks, and show Snakemake's rules as Python."""
     app.add_lexer("snakemake", PythonLexer)
+    app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))
     app.connect("autodoc-skip-member", skip_scikit_learn)

@@ -54,9 +54,9 @@ page_request = asks(
                     }
                     for each in found
                 },
+                "files": [each.file for each in read_exhibits(stage).exhibits],
             }
             for stage, found in EXHIBITS.items()
-            if found
         ],
     },
 )
@@ -125,6 +125,7 @@ rule page:
         ledger=rules.claims.output.csv,
         data=rules.data_table.output[0],
         theory="docs/theory.md",
+        reproduce="docs/reproduce.md",
         sentences=SENTENCES,
         parts=expand("workflow/lib/page.{kind}", kind=["html.jinja", "css", "js"]),
     output:

@@ -10,8 +10,8 @@
         label: accuracies     # what `snakemake --report` calls it
         caption: One or two sentences.
         when: timed           # optional: made only if this holds of the stage's settings
-        headline: 1           # optional: place of its sentence among the findings at the top
-        leading: true         # optional: shown there, with the table of its name, not in its part
+        headline: 1           # optional: place of its sentence among the findings
+        leading: top          # optional: a figure shown at the top, or among the findings
 """
 
 from functools import cache
@@ -33,7 +33,7 @@ class Exhibit(NamedTuple):
     caption: str
     when: str | None = None
     headline: int | None = None
-    leading: bool = False
+    leading: str = ""
 
 
 class Exhibits(NamedTuple):

@@ -2,21 +2,39 @@
 
 import base64
 import hashlib
+import html
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from docutils.utils.math.latex2mathml import tex2mathml
 from jinja2 import Environment
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
 
-from workflow.lib.claims import VERDICTS, Finding, Judgement, files_of, judge, read_claims
-from workflow.lib.claims_table import counts, dates, interval, shown_number
+from workflow.lib.claims import (
+    FAILED,
+    NOT_RUN,
+    PARTLY,
+    REPRODUCED,
+    STAND_IN,
+    UNDECIDED,
+    VERDICTS,
+    Finding,
+    Judgement,
+    files_of,
+    judge,
+    read_claims,
+)
+from workflow.lib.claims_table import dates, interval, shown_number
 from workflow.lib.job import job
 from workflow.lib.provenance import (
     checked,
@@ -27,9 +45,7 @@ from workflow.lib.provenance import (
     write_text,
 )
 
-# The report must not load anything: its policy forbids it, and no table has a picture.
-_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
-_SIGNS = {"reproduced": "✓", "partly": "≈", "not reproduced": "✗", "undecided": "?"}
+_SIGNS = {REPRODUCED: "✓", PARTLY: "≈", FAILED: "✗", UNDECIDED: "?"}
 _RESULTS = {True: "holds ✓", False: "fails ✗", None: "open"}
 # So that figures follow the page's colours, dark ones too.
 _COLOURS = {
@@ -54,9 +70,9 @@ class Exhibit:
     sentence : str
         What it says, computed by its stage; also the text for those who do not see a figure.
     headline : int or None
-        Its place among the findings at the top of the page.
-    leading : bool
-        Whether it is shown there too.
+        Its place among the findings.
+    leading : str
+        Where a figure stands instead of in its section: ``top``, ``findings``, or empty.
     """
 
     path: Path
@@ -64,7 +80,17 @@ class Exhibit:
     caption: str
     sentence: str = ""
     headline: int | None = None
-    leading: bool = False
+    leading: str = ""
+
+    @property
+    def id(self) -> str:
+        """Anchor, of a figure and of the table of its name."""
+        return f"exhibit-{self.path.stem}"
+
+    @property
+    def is_figure(self) -> bool:
+        """Whether it is a figure, not a table."""
+        return self.path.suffix == ".svg"
 
 
 @dataclass(frozen=True)
@@ -77,15 +103,18 @@ class Section:
         Anchor.
     title : str
     exhibits : sequence of Exhibit
-    text, text_title : str
-        Markdown behind the exhibits, folded, and what it is.
+        A section without any is not shown.
+    files : collection of str
+        Every exhibit that its stage can make: claims on them belong to this section.
+    texts : mapping of title to Markdown
+        What stands behind the exhibits, folded.
     """
 
     name: str
     title: str
     exhibits: Sequence[Exhibit] = ()
-    text: str = ""
-    text_title: str = ""
+    files: Collection[str] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 def write_page(
@@ -94,6 +123,7 @@ def write_page(
     run: str,
     title: str,
     sections: Sequence[Section],
+    data: Section,
     judgements: Sequence[Judgement],
     standing_in: Collection[str],
     made: Mapping[str, str],
@@ -109,6 +139,8 @@ def write_page(
     title : str
         Heading of a report that is not about the paper.
     sections : sequence of Section
+    data : Section
+        The datasets, after all others.
     judgements : sequence of Judgement
         The claims ledger; none if nothing that the claims rest on was run.
     standing_in : collection of str
@@ -122,31 +154,31 @@ def write_page(
     script = _part("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     exhibits = [each for section in sections for each in section.exhibits]
-    told = [each for each in exhibits if each.headline and each.sentence]
-    first = sorted(told, key=lambda each: each.headline or 0)
-    leading = list(dict.fromkeys(each.path.stem for each in first if each.leading))
+    leading = [each for each in exhibits if each.leading and each.is_figure]
+    top = [each for each in leading if each.leading == "top"]
+    # The first answers the question of a page about the paper.
+    answers = [each for each in top if each.sentence][:1] if judgements else []
+    told = [each for each in exhibits if each.headline and each.sentence and each not in answers]
     jinja = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    jinja.filters["typeset"] = typeset
     page = jinja.from_string(_part("page.html.jinja")).render(
         run=run,
         title=title,
-        answer=counts(judgements),
-        sections=[_rendered(section, place, leading) for section in sections],
-        headlines=[{"sentence": each.sentence, "id": _id(each)} for each in first],
-        leading=[
-            group
-            for stem in leading
-            for group in _grouped([each for each in exhibits if each.path.stem == stem], place)
-        ],
-        claims=[_claim(judgement, place) for judgement in judgements],
-        counts=[
-            {
-                "verdict": verdict,
-                "kind": verdict.replace(" ", "-"),
-                "number": sum(judgement.verdict == verdict for judgement in judgements),
-            }
-            for verdict in VERDICTS
-        ],
+        answers=[answer(judgements), *[each.sentence for each in answers]],
+        counts=_counts(judgements),
+        topics=_topics(judgements, sections, place),
         standing_in=sorted(standing_in),
+        top=_grouped(top, place),
+        findings=[
+            {
+                "sentence": each.sentence,
+                "id": each.id,
+                "figures": _grouped([each] if each.leading == "findings" else [], place),
+            }
+            for each in sorted(told, key=lambda each: each.headline or 0)
+        ],
+        sections=[_rendered(section, place) for section in sections if section.exhibits],
+        data=_rendered(data, place),
         made=made,
         made_by=json.dumps(made_by, indent=1, sort_keys=True, ensure_ascii=False),
         style=_part("page.css"),
@@ -160,12 +192,48 @@ def _part(name: str) -> str:
     return files("workflow.lib").joinpath(name).read_text(encoding="utf-8")
 
 
-def markdown(text: str) -> str:
-    """Render Markdown as HTML; each table in a box that scrolls by itself, by keyboard too."""
-    rendered: str = _MARKDOWN.render(text)
-    box = '<div class="scroll" tabindex="0" role="region" aria-label="table">'
-    rendered = rendered.replace("<table>", f"{box}<table>").replace("</table>", "</table></div>")
-    return rendered.replace("<th", '<th scope="col"').replace('<th scope="col"ead', "<thead")
+def typeset(text: str) -> str:
+    """Write plain text as HTML, with minus signs and raised exponents."""
+    signed = re.sub(r"(?<![\w.-])-(?=\d)", "−", html.escape(text))
+    return re.sub(r"\^(−?\d+(?:[./]\d+)*)", r"<sup>\1</sup>", signed)
+
+
+class _Renderer(RendererHTML):
+    def text(self, tokens: Sequence[Token], i: int, *_: Any) -> str:
+        return typeset(tokens[i].content)
+
+    def fence(self, tokens: Sequence[Token], i: int, *rest: Any) -> str:
+        if tokens[i].info.strip() != "math":
+            return super().fence(tokens, i, *rest)
+        box = '<div class="scroll" tabindex="0" role="region" aria-label="formula">'
+        return f"{box}{tex2mathml(tokens[i].content, as_block=True)}</div>"
+
+
+# The report must not load anything: its policy forbids it, and no table has a picture.
+_MARKDOWN = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer)
+_MARKDOWN.enable("table").disable("image")
+_TABLE = re.compile(r"(?:<p>((?:(?!</p>).)*)</p>\n)?<table>(.*?)</table>", flags=re.DOTALL)
+
+
+def markdown(text: str, caption: str = "") -> str:
+    """Render Markdown as HTML.
+
+    Each table stands in a box that scrolls by itself, by keyboard too. The paragraph before it is
+    its caption, or else the one given; the first cell of a row is the row's header.
+    """
+
+    def boxed(found: re.Match[str]) -> str:
+        above = f"<caption>{found[1]}</caption>" if found[1] else ""
+        if caption and not above:
+            above = f'<caption class="unseen">{html.escape(caption)}</caption>'
+        body = re.sub(r"<th\b", '<th scope="col"', found[2])
+        body = re.sub(r"<tr>\n<td(.*?)</td>", r'<tr>\n<th scope="row"\1</th>', body)
+        return (
+            '<div class="scroll" tabindex="0" role="region" aria-label="table">'
+            f"<table>{above}{body}</table></div>"
+        )
+
+    return _TABLE.sub(boxed, _MARKDOWN.render(text))
 
 
 def inline_svg(svg: str, name: str, alternative: str) -> str:
@@ -177,44 +245,50 @@ def inline_svg(svg: str, name: str, alternative: str) -> str:
     body = re.sub(r'href="#', f'href="#{name}-', body)
     for colour, variable in _COLOURS.items():
         body = body.replace(colour, variable)
-    label = alternative.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
-    return body.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+    return body.replace("<svg", f'<svg role="img" aria-label="{html.escape(alternative)}"', 1)
 
 
-def _rendered(section: Section, place: Path, leading: Collection[str]) -> dict[str, Any]:
+def _rendered(section: Section, place: Path) -> dict[str, Any]:
+    leading = {each.path.stem for each in section.exhibits if each.leading}
+    own = [each for each in section.exhibits if not (each.is_figure and each.leading)]
+    exhibits = _grouped(own, place)
+    for each in exhibits:
+        if each["id"].removeprefix("exhibit-") in leading:
+            each |= {"id": f"table-{each['id']}", "figure": each["id"]}
     # A document's own title gives way to the section's, its headings stand below that.
-    body = re.sub(r"\A# .*\n", "", section.text)
+    texts = {title: re.sub(r"\A# .*\n", "", text) for title, text in section.texts.items()}
     return {
         "name": section.name,
         "title": section.title,
-        "exhibits": _grouped(
-            [each for each in section.exhibits if each.path.stem not in leading], place
-        ),
-        "text": markdown(re.sub(r"^(#+ )", r"#\1", body, flags=re.MULTILINE)),
-        "text_title": section.text_title,
+        "exhibits": exhibits,
+        "texts": {
+            title: markdown(re.sub(r"^(#+ )", r"#\1", text, flags=re.MULTILINE))
+            for title, text in texts.items()
+        },
     }
-
-
-def _id(exhibit: Exhibit) -> str:
-    return f"exhibit-{exhibit.path.stem}"
 
 
 def _grouped(exhibits: Sequence[Exhibit], place: Path) -> list[dict[str, Any]]:
     """Lay out exhibits; a table of the same name stands folded below its figure."""
-    found: dict[str, dict[str, Any]] = {}
-    for each in sorted(exhibits, key=lambda each: each.path.suffix != ".svg"):
-        content = found.setdefault(each.path.stem, {"id": _id(each), "label": each.label})
+    found: dict[str, dict[str, Any]] = {each.path.stem: {} for each in exhibits}
+    for each in sorted(exhibits, key=lambda each: not each.is_figure):
+        content = found[each.path.stem]
         text = checked(each.path).decode()
-        if each.path.suffix == ".svg":
-            alternative = each.sentence or each.caption
-            content["svg"] = inline_svg(text, each.path.stem, alternative)
+        label = _label(each)
+        first = {"id": each.id, "label": label, "sentence": each.sentence}
+        content |= first | content
+        if each.is_figure:
+            content["svg"] = inline_svg(text, each.path.stem, each.sentence or each.caption)
             content["caption"] = each.caption
         else:
-            content |= {"table": markdown(text), "table_caption": each.caption}
-        content["sentence"] = content.get("sentence") or each.sentence
+            content |= {"table": markdown(text, label), "table_caption": each.caption}
         content["csv"] = _link(each.path, place)
-    order = dict.fromkeys(each.path.stem for each in exhibits)
-    return [found[stem] for stem in order]
+    return list(found.values())
+
+
+def _label(exhibit: Exhibit) -> str:
+    """Return the heading of a figure and of the table of its name."""
+    return re.sub("[,:] (figure|table)$", "", exhibit.label)
 
 
 def _link(path: Path, place: Path) -> str | None:
@@ -224,9 +298,81 @@ def _link(path: Path, place: Path) -> str | None:
     return csv.relative_to(place).as_posix() if csv.is_file() else None
 
 
-def _claim(judgement: Judgement, place: Path) -> dict[str, Any]:
+def answer(judgements: Sequence[Judgement]) -> str:
+    """Answer the question of the page from the verdicts on the paper's claims.
+
+    It can be answered if half of them were tested; "mostly" is half of those tested or more.
+    """
+    found = Counter(each.verdict for each in judgements if not each.is_ours)
+    untested = found[STAND_IN] + found[NOT_RUN]
+    asked, tested, held = found.total(), found.total() - untested, found[REPRODUCED]
+    if 2 * tested < asked:
+        return f"This run cannot tell: it tests {tested} of the paper's {asked} claims."
+    word = "Yes" if held == tested else "Mostly" if 2 * held >= tested else "In part"
+    parts = [
+        f"{held} of the paper's {asked} claims reproduced",
+        f"{found[PARTLY]} in part" if found[PARTLY] else "",
+        f"{found[FAILED]} not" if found[FAILED] else "",
+        f"{found[UNDECIDED]} undecided" if found[UNDECIDED] else "",
+        f"{untested} not tested" if untested else "",
+    ]
+    return f"{word if held else 'No'}: {', '.join(filter(None, parts))}."
+
+
+def _counts(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
+    """Count the verdicts, of the paper's claims and of ours."""
+    return [
+        {
+            "verdict": verdict,
+            "kind": verdict.replace(" ", "-"),
+            "paper": sum(each.verdict == verdict for each in judgements if not each.is_ours),
+            "ours": sum(each.verdict == verdict for each in judgements if each.is_ours),
+        }
+        for verdict in VERDICTS
+    ]
+
+
+def _topics(
+    judgements: Sequence[Judgement], sections: Sequence[Section], place: Path
+) -> list[dict[str, Any]]:
+    """Group the claims by the section of their evidence, the paper's before ours."""
+    shown = {
+        each.path.stem: {"id": each.id, "label": _label(each)}
+        for section in sections
+        for each in section.exhibits
+    }
+    topics: dict[str, dict[str, Any]] = {
+        section.name: {
+            "title": section.title,
+            "name": section.name if section.exhibits else "",
+            "claims": [],
+        }
+        for section in sections
+    }
+    other = {"title": "Other", "name": "", "claims": []}
+    for judgement in sorted(judgements, key=lambda each: each.is_ours):
+        topic = topics.get(_section(judgement, sections), other)
+        topic["claims"].append(_claim(judgement, shown, place))
+    return [topic for topic in [*topics.values(), other] if topic["claims"]]
+
+
+def _section(judgement: Judgement, sections: Sequence[Section]) -> str:
+    rule = judgement.claim["rules"][0]
+    evidence = [rule.get("figure", ""), rule["csv"]]
+    for section in sections:
+        if section.name in {Path(file).parent.name for file in evidence}:
+            return section.name
+        if set(evidence) & set(section.files):
+            return section.name
+    return ""
+
+
+def _claim(
+    judgement: Judgement, shown: Mapping[str, Mapping[str, str]], place: Path
+) -> dict[str, Any]:
     found = judgement.findings
-    named = {finding.csv for finding in found} | {finding.figure for finding in found}
+    named = sorted({file for each in found for file in (each.figure, each.csv) if file})
+    stems = dict.fromkeys(Path(file).stem for file in named)
     return {
         **judgement.claim,
         "verdict": judgement.verdict,
@@ -237,23 +383,24 @@ def _claim(judgement: Judgement, place: Path) -> dict[str, Any]:
         "note": f"{'Not in the paper. ' if judgement.is_ours else ''}{dates(judgement)}",
         "findings": [_finding(each) for each in found],
         "missing": judgement.missing,
-        "files": sorted(file for file in named if file and (place / file).is_file()),
+        "exhibits": [shown[stem] for stem in stems if stem in shown],
+        "files": [file for file in named if (place / file).is_file()],
     }
 
 
 def _finding(finding: Finding) -> dict[str, str]:
+    data = finding.data + (" (a stand-in)" if finding.stand_in else "")
+    spread = interval(finding)
     return {
-        "about": finding.about,
-        "data": finding.data + (" (a stand-in)" if finding.stand_in else ""),
-        "value": shown_number(finding.value),
-        "interval": interval(finding),
+        "about": " · ".join(filter(None, [finding.about, data])),
+        "value": shown_number(finding.value) + (f" ({spread})" if spread else ""),
         "rule": finding.rule,
         "result": _RESULTS[finding.holds],
     }
 
 
 def _without_the_paper(section: Section) -> Section:
-    """Leave out those sentences of captions that are about the paper."""
+    """Leave out what titles and captions say of the paper."""
     exhibits = []
     for each in section.exhibits:
         parts = re.split(r"(?<=[.;]) ", each.caption)
@@ -261,7 +408,13 @@ def _without_the_paper(section: Section) -> Section:
             part for part in parts if not re.search("paper|published|Table 1|docs/", part)
         )
         exhibits.append(replace(each, caption=re.sub(";$", ".", own)))
-    return replace(section, exhibits=exhibits)
+    return replace(section, title=section.title.removesuffix(" (Table 1)"), exhibits=exhibits)
+
+
+def _excerpt(document: str, heading: str) -> str:
+    """Return what a page of docs/ has below a heading, without links to other pages."""
+    text = document.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return re.sub(r"\[[^]]+\]\((\w[\w-]*\.md)\)", r"`docs/\1`", text)
 
 
 def _commits(results: Path) -> str:
@@ -293,23 +446,34 @@ if __name__ == "__main__":
                     Exhibit(results / file, sentence=said.get(file, ""), **each)
                     for file, each in part["exhibits"].items()
                 ],
+                part["files"],
             )
             for part in asked.sections
         ]
+        datasets = Exhibit(
+            Path(given.data), "Datasets", "The datasets of this run and their terms."
+        )
+        data = Section("data", "Data", [datasets])
         judgements = judge(read_claims(given.claims), results, files=files_of(given, results))
-        if not any(judgement.findings for judgement in judgements):
+        if any(judgement.findings for judgement in judgements):
+            theory, reproduce = (
+                Path(file).read_text(encoding="utf-8") for file in (given.theory, given.reproduce)
+            )
+            proofs = {"What the theorems say, and proofs": theory}
+            sections = [
+                replace(each, texts=proofs) if each.name == "bounds" else each for each in sections
+            ]
+            heading = "Where it deviates from the paper"
+            data = replace(data, texts={heading: _excerpt(reproduce, heading)})
+        else:
             judgements = []  # as in a run on the user's own data
             sections = [_without_the_paper(section) for section in sections]
-        elif bounds := [each for each in sections if each.name == "bounds"]:
-            theory = Path(given.theory).read_text(encoding="utf-8")
-            told = replace(bounds[0], text=theory, text_title="What the theorems say, and proofs")
-            sections[sections.index(bounds[0])] = told
-        data = Exhibit(Path(given.data), "Datasets", "The datasets of this run and their terms.")
         write_page(
             snakemake.output[0],
             run=asked.run,
             title=asked.title,
-            sections=[*sections, Section("data", "Data", [data])],
+            sections=sections,
+            data=data,
             judgements=judgements,
             standing_in=asked.stand_ins,
             made={

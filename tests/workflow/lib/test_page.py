@@ -1,18 +1,27 @@
 """What the report says of runs that are, and are not, about the paper."""
 
+import re
+from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
+import pytest
 
 from workflow.lib.claims import judge
 from workflow.lib.page import (
     Exhibit,
     Section,
+    _excerpt,
     _without_the_paper,
+    answer,
     inline_svg,
     markdown,
+    typeset,
     write_page,
 )
+
+ROOT = Path(__file__).parents[3]
 
 
 def written(path, judgements, standing_in=()):
@@ -20,7 +29,8 @@ def written(path, judgements, standing_in=()):
         path,
         run="mine",
         title="Correlations of your data",
-        sections=[Section("rcca", "Correlations")],
+        sections=[Section("rcca", "Correlations", files=["figures/a.svg"])],
+        data=Section("data", "Data"),
         judgements=judgements,
         standing_in=standing_in,
         made={"written": "today", "commits": "abc", "data": "mine"},
@@ -32,26 +42,47 @@ def written(path, judgements, standing_in=()):
 def test_report_of_the_users_own_data_is_not_about_the_paper(tmp_path):
     text = written(tmp_path / "report.html", [])
     assert "<h1>Correlations of your data</h1>" in text
-    assert "#rcca" in text
-    for absent in ("#claims", "computed again", "stand in for the paper's", "make paper"):
-        assert absent not in text
+    for absent in ("#claims", "Lopez-Paz", "paper", "reproduced:"):
+        assert absent not in re.sub("<style>.*</style>", "", text, flags=re.DOTALL)
 
 
 def test_report_of_the_paper_opens_with_its_claims(tmp_path):
     rule = {"about": "it", "csv": "a.csv", "value": "v", "at_least": 0, "written": "2026-01-01"}
-    (tmp_path / "a.csv").write_text("v\n1\n", encoding="utf-8")
-    claim = {"id": "c", "claim": "C", "place": "P", "published": "X", "rules": [rule]}
-    text = written(tmp_path / "report.html", judge([claim], tmp_path, pd.read_csv), ["digits"])
-    for present in ("#claims", "computed again", "stand in for the paper's (digits)"):
+    (tmp_path / "a.csv").write_text("v\n-1\n", encoding="utf-8")
+    claim = {"id": "c", "claim": "C", "place": "P", "published": "X"}
+    claims = [claim | {"rules": [rule | more]} for more in ({}, {"figure": "figures/a.svg"})]
+    text = written(tmp_path / "report.html", judge(claims, tmp_path, pd.read_csv), ["digits"])
+    for present in ("stand in for the paper's (digits)", ">0 of 1<", "<td>−1.00</td>", "#claim-c"):
         assert present in text
-    for present in ("1 claims of the paper: 1 undecided.", ">0 of 1<", "rule written 2026-01-01"):
-        assert present in text
+    # A claim stands under the section of its figure or CSV.
+    topics = re.findall('scope="rowgroup" colspan="5">(.*?)<', text)
+    assert topics == ["Correlations", "Other"]
 
 
-def test_captions_of_own_data_leave_the_paper_out():
+@pytest.mark.parametrize(
+    ("verdicts", "said"),
+    [
+        ({"reproduced": 3}, "Yes: 3 of the paper's 3 claims reproduced."),
+        (
+            {"reproduced": 2, "partly": 1, "not reproduced": 1, "not run": 1},
+            "Mostly: 2 of the paper's 5 claims reproduced, 1 in part, 1 not, 1 not tested.",
+        ),
+        ({"reproduced": 1, "undecided": 2}, "In part: 1 of the paper's 3 claims reproduced, 2 un"),
+        ({"not reproduced": 2}, "No: 0 of the paper's 2 claims reproduced, 2 not."),
+        ({"reproduced": 1, "stand-in": 2}, "This run cannot tell: it tests 1 of the paper's 3 cl"),
+    ],
+)
+def test_the_answer_follows_from_the_verdicts(verdicts, said):
+    ours = [SimpleNamespace(verdict="not reproduced", is_ours=True)]
+    found = [SimpleNamespace(verdict=each, is_ours=False) for each in Counter(verdicts).elements()]
+    assert answer(found + ours).startswith(said)
+
+
+def test_own_data_leave_the_paper_out_of_titles_and_captions():
     caption = "Sums on test rows; hollow markers are the paper's. Below: ours minus the published."
-    section = Section("rcca", "R", [Exhibit(Path("a.svg"), "a", caption)])
-    assert _without_the_paper(section).exhibits[0].caption == "Sums on test rows."
+    section = Section("rcca", "Sums (Table 1)", [Exhibit(Path("a.svg"), "a", caption)])
+    own = _without_the_paper(section)
+    assert (own.title, own.exhibits[0].caption) == ("Sums", "Sums on test rows.")
 
 
 def test_inline_figures_have_ids_of_their_own():
@@ -61,6 +92,47 @@ def test_inline_figures_have_ids_of_their_own():
         '<svg role="img" aria-label="say &quot;so&quot;" id="rcca-a"><use href="#rcca-b" '
         'clip-path="url(#rcca-c)" style="fill: currentColor"/></svg>'
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("-0.5 to -1 [-2, +3]", "−0.5 to −1 [−2, +3]"),
+        ("CIFAR-10, 32-100-10, 1e-8, 2026-11-18", "CIFAR-10, 32-100-10, 1e-8, 2026-11-18"),
+        ("m^-1/2, n^0.99.", "m<sup>−1/2</sup>, n<sup>0.99</sup>."),
+        ("<b> & c", "&lt;b&gt; &amp; c"),
+    ],
+)
+def test_numbers_are_typeset(text, shown):
+    assert typeset(text) == shown
+    assert markdown(text.replace("<b>", "&lt;b&gt;")) == f"<p>{shown}</p>\n"
+
+
+def test_tables_have_captions_and_headers():
+    rendered = markdown("**A**: b\n\n| m | n |\n|---|---:|\n| 1 | -2 |\n", "label")
+    assert "<caption><strong>A</strong>: b</caption>" in rendered
+    assert re.findall(r"<t[hd].*?</t[hd]>", rendered.replace("<thead>", "")) == [
+        '<th scope="col">m</th>',
+        '<th scope="col" style="text-align:right">n</th>',
+        '<th scope="row">1</th>',
+        '<td style="text-align:right">−2</td>',
+    ]
+    assert '<caption class="unseen">label</caption>' in markdown("| m |\n|---|\n", "label")
+
+
+def test_formulas_are_mathml_and_code_stays_code():
+    rendered = markdown("```math\n\\sqrt{n}\n```\n\n```python\nx = -1\n```\n")
+    assert "<msqrt>" in rendered
+    assert '<code class="language-python">x = -1\n</code>' in rendered
+    theory = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
+    assert markdown(theory).count("<math ") == theory.count("```math") > 4
+
+
+def test_deviations_from_the_paper_come_from_the_docs():
+    page = (ROOT / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    rendered = markdown(_excerpt(page, "Where it deviates from the paper"))
+    assert "<code>docs/baselines.md</code>" in rendered
+    assert "<a " not in rendered
 
 
 def test_report_loads_nothing_whatever_a_table_says(tmp_path):
