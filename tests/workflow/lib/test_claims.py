@@ -344,5 +344,5 @@ def test_what_earlier_settings_left_is_not_judged(tmp_path, left_over):
     record_of(exhibit).write_text(json.dumps(record))
     given = [str(exhibit), str(tmp_path / "requests" / "a.json"), "resources/paper/claims.yaml"]
     files = claims.files_of(given, tmp_path)
-    (judgement,) = claims.judge([claim(at_least=0)], tmp_path, files=files)
+    (judgement,) = claims.judge([claim({})], tmp_path, files=files)
     assert judgement.verdict == ("not run" if left_over else "reproduced")
