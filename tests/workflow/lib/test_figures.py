@@ -42,3 +42,20 @@ def test_other_colours_are_the_page_s_own():
 @pytest.mark.parametrize("file", sorted((ROOT / "workflow/stages").glob("*/figures.py")), ids=str)
 def test_stages_take_their_colours_from_the_registry(file):
     assert not re.findall("#[0-9A-Fa-f]{6}", file.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_labels_at_the_ends_of_lines_are_in_their_order_and_apart(scale):
+    figure, axes_of = figures.panels(["panel"])
+    axes = axes_of["panel"]
+    axes.set_yscale(scale)
+    for label, end in (("low", 1.0), ("high", 100.0), ("near", 99.0)):
+        axes.plot([1, 2], [50.0, end], label=label)
+    axes.errorbar([1, 2], [3.0, 1.5], [0.1, 0.1], label="low")
+    figures.end_labels(axes)
+    heights = {text.get_text(): text.xy[1] for text in axes.texts}
+    assert sorted(heights, key=heights.__getitem__) == ["low", "near", "high"]
+    end = (axes.transData + axes.transAxes.inverted()).transform((2, 1.0))
+    assert heights["low"] == pytest.approx(end[1], abs=0.01)
+    apart = (heights["high"] - heights["near"]) * axes.get_window_extent().height
+    assert apart * 72 / figure.dpi >= figures.STYLE["legend.fontsize"]
