@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from markupsafe import escape
 
 from projects import EXPERIMENT, ROOT, TEST_SETTINGS, changed
 from rnca import load_model
 from workflow.lib.claims import read_claims
 from workflow.lib.exhibits import read_exhibits, stage_names
+from workflow.lib.page import typeset
 from workflow.lib.provenance import record_of
 from workflow.lib.settings import check
 
@@ -98,7 +98,7 @@ def test_every_table_and_figure_has_a_sentence(finished):
         for sentence in said:
             assert sentence.endswith(".")
             assert "nan" not in sentence
-            assert escape(sentence) in page
+            assert typeset(sentence) in page
 
 
 def test_claims_name_columns_that_the_run_has(finished):
