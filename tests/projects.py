@@ -7,6 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
@@ -131,6 +133,16 @@ class Project:
             yield
         finally:
             file.write_text(text, encoding="utf-8")
+
+
+def wait_for(condition: Callable[[], Any], process: Any = None, seconds: float = 1800) -> Any:
+    """Wait, while a process runs, until a condition gives something, and return that."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert process is None or process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return found
 
 
 def svg_of(figure, directory: Path) -> bytes:

@@ -3,7 +3,6 @@
 import re
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 import yaml
 from cluster import UnavailableError, command, jobs, running
 
-from projects import TEST_SETTINGS, Project, assert_same_numbers, changed, numbers_of
+from projects import TEST_SETTINGS, Project, assert_same_numbers, changed, numbers_of, wait_for
 
 pytestmark = pytest.mark.slurm
 
@@ -75,16 +74,6 @@ def ended(process, seconds=7200):
         process.send_signal(signal.SIGINT)  # so that it cancels its jobs
         raise
     return process.returncode, screen
-
-
-def wait_for(condition, process, seconds=1800):
-    """Wait, while a process runs, until a condition gives something, and return that."""
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert process.poll() is None, process.communicate()[0]
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
-    return found
 
 
 @pytest.fixture(scope="session", autouse=True)

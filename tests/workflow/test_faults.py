@@ -3,7 +3,6 @@
 import os
 import re
 import shlex
-import time
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,7 @@ import psutil
 import pytest
 import yaml
 
-from projects import EXPERIMENT, TEST_SETTINGS
+from projects import EXPERIMENT, TEST_SETTINGS, wait_for
 from workflow.data.catalogue import CATALOGUE
 
 TOLERANCE = {"linear": 1e-7, "fourier": 1e-7, "nystroem": 1e-5}
@@ -21,10 +20,7 @@ MINE = ("--configfile", "mine.yaml")
 def test_killed_run_continues_to_the_same_numbers(project, finished):
     command = ["rcca", "--configfile=config/test.yaml"]
     launcher = project.start("-m", "workflow.launch", *command)
-    deadline = time.monotonic() + 600
-    while not list(project.directory.glob("results/test/rcca/*/*.sums.csv")):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_for(lambda: list(project.directory.glob("results/test/rcca/*/*.sums.csv")), launcher)
     (snakemake,) = psutil.Process(launcher.pid).children()
     snakemake.kill()
     launcher.kill()

@@ -25,6 +25,7 @@ import pytest
 import trustme
 
 import files
+from projects import wait_for
 from workflow.data.archives import extract
 from workflow.data.checksums import Checksum
 from workflow.data.download import Patience
@@ -505,9 +506,7 @@ def test_two_processes_fetch_once(server, tmp_path):
 def test_killed_fetch_is_run_again(server, tmp_path):
     partial = tmp_path / ".work" / f"{DIGEST}.partial"
     with fetcher(server.address + "/trickle", tmp_path) as process:
-        while not (partial.exists() and partial.stat().st_size):
-            assert process.poll() is None
-            time.sleep(0.005)
+        wait_for(lambda: partial.exists() and partial.stat().st_size, process)
         os.kill(process.pid, signal.SIGKILL)
     assert partial.exists()
     assert not (tmp_path / DIGEST).exists()
