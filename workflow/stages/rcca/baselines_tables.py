@@ -1,6 +1,7 @@
 """Deep CCA and exact kernel CCA beside RCCA and the paper: summaries and the table."""
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,35 @@ def baseline_fits(deep: pd.DataFrame, kernel: pd.DataFrame) -> pd.DataFrame:
     exact = exact.assign(architecture=names, n_train=exact["n"], repeat=0)
     frames = [deep.assign(n=np.nan), exact]
     return pd.concat([each for each in frames if len(each)] or frames[:1])
+
+
+def model_sizes(layers: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Count the numbers that RCCA keeps beside a seed, against the paper's deep CCA.
+
+    ``layers`` is ``resources/paper/dcca_layers.csv``: the networks of both views of each dataset.
+    At the published m, RCCA with Fourier features keeps a basis, a mean feature, a mean row and
+    the kernel's width for each view: no random weight, which the seed brings back.
+    """
+    rows = published[published["method"] == "fourier"].astype({"m": int})
+    rows = rows.merge(layers, on="dataset")
+    sizes = [
+        {"dataset": row["dataset"], "m": row["m"], "kept": _kept(row), "network": _network(row)}
+        for row in rows.to_dict("records")
+    ]
+    return pd.DataFrame(sizes).eval("ratio = network / kept")
+
+
+def _kept(row: Mapping[str, Any]) -> int:
+    return sum(row["m"] * (row["outputs"] + 1) + row[f"columns_{view}"] + 1 for view in "xy")
+
+
+def _network(row: Mapping[str, Any]) -> int:
+    """Count weights and biases; ``layers`` counts the output layer too."""
+    views = (
+        [row[f"columns_{view}"], *[row[f"width_{view}"]] * (row["layers"] - 1), row["outputs"]]
+        for view in "xy"
+    )
+    return sum((below + 1) * above for sizes in views for below, above in pairwise(sizes))
 
 
 def _at_largest_n(fits: pd.DataFrame) -> pd.DataFrame:

@@ -44,6 +44,9 @@ if __name__ == "__main__":
         write_latex(out["rcca.tex"], blocks)
         write_markdown(out["rcca_floor.md"], series.floor_blocks(floors))
         write_csv(out["leaks.csv"], leaks)
+        if paper:
+            layers = pd.read_csv(given.layers)
+            write_csv(out["rcca_sizes.csv"], baselines_tables.model_sizes(layers, published))
         write_markdown(out["leaks.md"], tables.leak_blocks(leaks, asked.titles))
         other_regs = by_reg.merge(regs[["experiment", "reg"]].drop_duplicates())
         save(figures.rcca_figure(main, other_regs, published, paper, titles), out, "rcca")

@@ -313,6 +313,7 @@ rule rcca_report:
         search=gathered("rcca", "search"),
         kcca=gathered("rcca", "kcca"),
         published="resources/paper/table1_rcca.csv",
+        layers="resources/paper/dcca_layers.csv",
     output:
         exhibits("rcca"),
         expand(
@@ -321,6 +322,7 @@ rule rcca_report:
                 "rcca.tex",
                 "rcca.csv",
                 "leaks.csv",
+                *(["rcca_sizes.csv"] if rcca.published() else []),
                 *(["rcca_cv.csv"] if rcca.chosen() else []),
                 *(["rcca_regs.csv"] if rcca.with_other_regs() else []),
                 *(["rcca_series.csv", "rcca_speakers.csv"] if rcca.series() else []),

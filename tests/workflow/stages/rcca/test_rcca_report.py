@@ -457,3 +457,17 @@ def test_table_of_baselines_says_what_was_reached_and_what_was_not_run(tmp_path)
     found = summarised(), CURVE, search, KERNEL, reasons, titles
     write_markdown(tmp_path / "baselines.md", baselines_tables.baseline_blocks(*found))
     assert_golden(tmp_path / "baselines.md")
+
+
+def test_sizes_count_the_arrays_of_both_models():
+    layers = pd.DataFrame(
+        [{"dataset": "d", "columns_x": 3, "columns_y": 2, "outputs": 4, "layers": 3,
+          "width_x": 5, "width_y": 6}]
+    )  # fmt: skip
+    published = pd.DataFrame({"dataset": "d", "method": ["fourier", "dcca"], "m": [7, None]})
+    network = [(3, 5), 5, (5, 5), 5, (5, 4), 4, (2, 6), 6, (6, 6), 6, (6, 4), 4]
+    kept = [(7, 4), 7, 3, 1, (7, 4), 7, 2, 1]
+    sizes = baselines_tables.model_sizes(layers, published)
+    assert sizes["network"].tolist() == [sum(np.zeros(shape).size for shape in network)]
+    assert sizes["kept"].tolist() == [sum(np.zeros(shape).size for shape in kept)]
+    assert sizes["ratio"].tolist() == (sizes["network"] / sizes["kept"]).tolist()
