@@ -53,14 +53,15 @@ def model_sizes(layers: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
         {"dataset": row["dataset"], "m": row["m"], "kept": _kept(row), "network": _network(row)}
         for row in rows.to_dict("records")
     ]
-    return pd.DataFrame(sizes).eval("ratio = network / kept")
+    found = pd.DataFrame(sizes)
+    return found.assign(ratio=found["network"] / found["kept"])
 
 
-def _kept(row: Mapping[str, Any]) -> int:
+def _kept(row: Any) -> int:
     return sum(row["m"] * (row["outputs"] + 1) + row[f"columns_{view}"] + 1 for view in "xy")
 
 
-def _network(row: Mapping[str, Any]) -> int:
+def _network(row: Any) -> int:
     """Count weights and biases; ``layers`` counts the output layer too."""
     views = (
         [row[f"columns_{view}"], *[row[f"width_{view}"]] * (row["layers"] - 1), row["outputs"]]
