@@ -51,6 +51,8 @@ DATED = (
     "workflow",
     "docs",
 )
+# Targets by the hundred are not repeated on the screen.
+LONGEST_COMMAND = 300
 GRACE_SECONDS = 5
 # Start times are counted from the boot time, which moves when the clock is set.
 CLOCK_SECONDS = 2
@@ -104,8 +106,9 @@ def main() -> int:
     # before that fails again, and what only lists or draws never takes it.
     has_run = options.nolock or time_of(directory / LOCKS) != locks
     if code > 128 or (code and has_run):
-        again = shlex.join(sys.orig_argv)
-        print(f"The same command continues where this run stopped: {again}", file=sys.stderr)
+        again = f": {shlex.join(sys.orig_argv)}"
+        shown = again if len(again) <= LONGEST_COMMAND else "."
+        print(f"The same command continues where this run stopped{shown}", file=sys.stderr)
     elif not code and has_run and not (options.dryrun or options.unlock):
         os.chdir(directory)
         code = finish(options, Path("results", str(config.get("run"))), started)

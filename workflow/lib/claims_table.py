@@ -67,6 +67,8 @@ def verdict(judgement: Judgement) -> str:
 def dates(judgement: Judgement) -> str:
     """Say when the rules were written, and which of them after first results."""
     rules = judgement.claim["rules"]
+    if not rules:
+        return "no rule"
     written = {
         f"{rule['written']}{' (after first results)' if rule.get('after_results') else ''}": None
         for rule in rules

@@ -357,12 +357,13 @@ def _topics(
 
 
 def _section(judgement: Judgement, sections: Sequence[Section]) -> str:
-    rule = judgement.claim["rules"][0]
-    evidence = [rule.get("figure", ""), rule["csv"]]
+    """Return the section that shows the first rule's evidence, by its figure or the CSV's name."""
+    rules = judgement.claim["rules"][:1]
+    evidence = {file for rule in rules for file in (rule.get("figure", ""), rule["csv"])}
+    names = {Path(file).parent.name for file in evidence}
+    names |= {Path(file).stem.partition("_")[0] for file in evidence}
     for section in sections:
-        if section.name in {Path(file).parent.name for file in evidence}:
-            return section.name
-        if set(evidence) & set(section.files):
+        if section.name in names or evidence & set(section.files):
             return section.name
     return ""
 
