@@ -248,7 +248,9 @@ def verdict(
     """Lay out what an experiment shows: the conclusion, and the pairs it rests on."""
     gains, best, controls = _gains(pairs), *_pairs_of_best(summary, pairs)
     largest = gains.nlargest(1, "relative") if paper is not None else gains[:0]
-    shown = pd.concat([gains[gains["alike"]], best, largest, controls]).drop_duplicates()
+    # A unit scale changes nothing where every row has one already.
+    shown = pd.concat([gains[gains["alike"]], best, largest, controls])
+    shown = shown.drop_duplicates([name for name in shown if name != "reference"])
     records: list[Any] = [] if paper is None else [paper]
     rows = [
         [
@@ -256,11 +258,11 @@ def verdict(
             _named(row["reference"], row["reference_preprocessing"]),
             _interval(row, "+.2f", "difference", "low", "high"),
             _interval(row, "+.1f", "relative", "relative_low", "relative_high"),
-            p_value(row["p"]),
+            p_value(row["p"]).removeprefix("p = ").removeprefix("p "),
         ]
         for row in [*records, *shown.to_dict("records")]
     ]
-    header = ["features", "minus", "points [95 %]", "relative, % [95 %]", "Wilcoxon's test"]
+    header = ["features", "minus", "points [95 %]", "relative, % [95 %]", "Wilcoxon's p"]
     text = conclusion(summary, pairs, paper)
     return [f"**{title}**", "", f"In short: {text}.", "", *markdown_table(header, rows)]
 
