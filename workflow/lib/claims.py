@@ -322,7 +322,9 @@ def _paired(
         for key in other.get("same", []):
             rows = rows[rows[key].isin(group[key])]
         rows = _select(rows, other.get("where", {}))
-        if not len(rows):
+        # Where there is one m alone, the largest compared with the least is compared with itself.
+        is_same = "csv" not in other and column == rule["value"] and rows.index.equals(group.index)
+        if not len(rows) or is_same:
             return values[:0]
     others = _per_unit(rows, column, rule)
     if rows is not group and rule.get("unit") not in rows:

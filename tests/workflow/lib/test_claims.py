@@ -346,3 +346,11 @@ def test_what_earlier_settings_left_is_not_judged(tmp_path, left_over):
     files = claims.files_of(given, tmp_path)
     (judgement,) = claims.judge([claim({})], tmp_path, files=files)
     assert judgement.verdict == ("not run" if left_over else "reproduced")
+
+
+def test_rows_are_not_compared_with_themselves(tmp_path):
+    """The largest m minus the smallest, where there is one m alone."""
+    growth = {"where": {"m": "max"}, "each": ["map"], "unit": "repeat"}
+    growth |= {"minus": {"where": {"m": "min"}, "same": ["map"]}}
+    assert judged(tmp_path, REPEATS, growth).verdict == "not run"
+    assert [each.about for each in judged(tmp_path, SMALLER, growth).findings] == ["it, f"]
