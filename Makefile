@@ -1,6 +1,6 @@
 # Every target sets up .venv by itself, once. For example: make run CORES=1 ARGS="--dry-run"; make setup PYTHON=python3.12
 .DEFAULT_GOAL := help
-.PHONY: help setup run paper open figure publish settings test test-all test-kernels test-slurm test-faults lint bench docs doctor lock clean
+.PHONY: help setup run paper open figure publish verify settings test test-all test-kernels test-slurm test-faults lint bench docs doctor lock clean
 
 KILLS ?= 30
 UV := 0.13.8
@@ -34,6 +34,9 @@ figure: setup ## Make one table or figure of the paper, after saying how much wo
 
 publish: setup ## Copy a finished run, whose fits come from one clean commit, to results/published
 	@$(python) -m workflow.cli publish $(ARGS)
+
+verify: setup ## Check results/published and recompute a sample of its jobs (MINUTES=5; more recomputes more)
+	@$(python) -m workflow.cli verify --minutes $(or $(MINUTES),5)
 
 settings: setup ## Write the tables of keys in config/README.md from the settings' models
 	@$(python) -m workflow.cli settings

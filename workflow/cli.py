@@ -1,4 +1,4 @@
-"""What people type besides running the workflow: doctor, figure, publish, settings.
+"""What people type besides running the workflow: doctor, figure, publish, verify, settings.
 
 Usage: python -m workflow.cli COMMAND [--configfile FILE] …
 """
@@ -30,6 +30,7 @@ from workflow.data.fetch import default_cache
 from workflow.lib.exhibits import read_exhibits, stage_names
 from workflow.lib.publish import publish
 from workflow.lib.settings import KeyPath, RunSettings, keys, read, run_model, stage_model
+from workflow.lib.verify import verify_published
 
 GIB = 2**30
 START = "<!-- `make settings` writes what follows from the settings' models; edit those. -->"
@@ -44,11 +45,14 @@ def main() -> int:
         ("doctor", doctor, "say what this machine offers and which datasets are available"),
         ("figure", figure, "make one table or figure, after saying how much work that is"),
         ("publish", publish_run, "copy a finished run to results/published"),
+        ("verify", verify_run, "check results/published and recompute a sample of it"),
         ("settings", settings_tables, "write the tables of keys in config/README.md"),
     ):
         sub = commands.add_parser(name, help=words, description=words)
         sub.set_defaults(run=command)
         sub.add_argument("--configfile", type=Path, default=Path("config", "paper.yaml"))
+        if name == "verify":
+            sub.add_argument("--minutes", type=float, default=5, help="what recomputing may take")
         if name == "figure":
             sub.add_argument("name", nargs="?", default="", help="of a table or figure, say rcca")
     options, others = parser.parse_known_args()
@@ -119,6 +123,11 @@ def publish_run(options: argparse.Namespace, _: list[str]) -> int:
     count = publish(Path("results", settings.run), Path("results", "published"))
     print(f"{count} files in results/published")
     return 0
+
+
+def verify_run(options: argparse.Namespace, _: list[str]) -> int:
+    """Check what is published."""
+    return verify_published(Path("results", "published"), options.minutes)
 
 
 def settings_tables(_options: argparse.Namespace, _: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""The commands beside running: doctor, figure, publish."""
+"""The commands beside running: doctor, figure, publish; test_verify.py has verify."""
 
 import json
 import re
@@ -54,7 +54,7 @@ def test_clean_run_is_published_with_one_record(project, monkeypatch):
     assert not any(name.endswith(".svg") for name in names)
     record = json.loads((published / "record.json").read_text(encoding="utf-8"))
     assert record["fits"] == record["rendering"] == made
-    assert record["files"].keys() == names - {"record.json"}
+    assert record["files"].keys() == names - {"record.json", "ro-crate-metadata.json"}
     fit = record["jobs"]["lupi/digits/0.accuracy.csv"]
     assert json.loads(fit["request"])["settings"]["folds"] == 2
 

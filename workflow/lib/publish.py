@@ -1,11 +1,13 @@
 """Copy what a finished run shows to ``results/published``, with one record for all of it."""
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 from workflow.data.errors import DataError
+from workflow.lib.crate import crate
 from workflow.lib.provenance import (
     environment,
     is_rendering,
@@ -42,16 +44,26 @@ def publish(run: Path, published: Path) -> int:
         for name, file in jobs.items()
         if not name.startswith("requests/")
     }
+    for name, each in records.items():
+        if not is_rendering(each):
+            each["seconds"] = _seconds(run, name, str(each["rule"]))
     merged = {
         "fits": _commit({name: each for name, each in records.items() if not is_rendering(each)}),
         "rendering": _commit({name: each for name, each in records.items() if is_rendering(each)}),
         "published_by": environment()["commit"],
         "files": {},
         "jobs": records,
+        "prepared_seconds": {
+            file.stem: _benchmark(file) for file in run.glob("benchmarks/prepare/*.tsv")
+        },
     }
     verify(*files)
     contents = {file.relative_to(run).as_posix(): file.read_bytes() for file in files}
     merged["files"] = {name: records[name]["sha256"] for name in contents}
+    # The crate must hold the workflow.
+    contents["Snakefile"] = Path("Snakefile").read_bytes()
+    merged["files"]["Snakefile"] = hashlib.sha256(contents["Snakefile"]).hexdigest()
+    contents["ro-crate-metadata.json"] = crate(merged).encode()
     _replace(published, contents, merged)
     return len(contents) + 1
 
@@ -77,6 +89,24 @@ def _replace(published: Path, contents: dict[str, bytes], record: dict[str, Any]
         published.rename(old)
     new.rename(published)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _seconds(run: Path, name: str, rule: str) -> float | None:
+    """Return how long the job of an output took; None if its benchmark is not found.
+
+    Benchmarks are named after what a job makes: the output without its suffixes or its directory,
+    with the last word of the rule where one directory or stem has several.
+    """
+    path, word = run / "benchmarks" / name.removesuffix(".csv"), rule.rpartition("_")[2]
+    stem = path.with_suffix("")
+    named = [path, stem, f"{stem}.{word}", path.parent / word, path.parent, path.parents[1] / rule]
+    found = (Path(f"{each}.tsv") for each in named)
+    return next((_benchmark(file) for file in found if file.is_file()), None)
+
+
+def _benchmark(file: Path) -> float:
+    """Read the seconds of a job from Snakemake's benchmark."""
+    return float(file.read_text(encoding="utf-8").splitlines()[1].split("\t")[0])
 
 
 def _commit(records: dict[str, dict[str, Any]]) -> str:

@@ -1,0 +1,180 @@
+"""`make verify`: damage, other numbers and missing data are told; the crate lists what is there."""
+
+import copy
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from rocrate.rocrate import ROCrate
+
+from workflow.data.errors import FetchError
+from workflow.lib.publish import publish
+from workflow.lib.verify import choose, repeatable, report, verify_published
+
+
+@pytest.fixture(scope="module")
+def source(finished, tmp_path_factory):
+    """A copy of the finished project, published as if all of it came from one commit."""
+    project = copy.copy(finished)
+    project.directory = tmp_path_factory.mktemp("verified") / "a b"
+    project.environment = finished.environment | {"PYTHONPATH": str(project.file("src"))}
+    shutil.copytree(finished.directory, project.directory)
+    for file in project.directory.glob("results/test/**/*.json"):
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text.replace('"commit": null', f'"commit": "{40 * "0"}"'), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(project.directory)
+        publish(Path("results", "test"), Path("results", "published"))
+    return project
+
+
+@pytest.fixture
+def published(source):
+    """What is published, restored when the test has ended."""
+    directory, kept = source.file("results/published"), source.file("kept")
+    shutil.copytree(directory, kept)
+    yield directory
+    shutil.rmtree(directory)
+    kept.rename(directory)
+
+
+def record_in(published):
+    return json.loads((published / "record.json").read_text(encoding="utf-8"))
+
+
+def change(published, record):
+    (published / "record.json").write_text(json.dumps(record), encoding="utf-8")
+
+
+def keep(record, *rules):
+    """Leave the jobs of few rules, and what is needed to find their rows."""
+    rules = {"gather", "page", *rules}
+    record["jobs"] = {k: each for k, each in record["jobs"].items() if each["rule"] in rules}
+
+
+def scale(published, record, name, column, factor):
+    """Multiply a number in the first row of a CSV, record the new checksum, return the number."""
+    file = published / name
+    frame = pd.read_csv(file, dtype=str, keep_default_na=False)
+    frame.loc[0, column] = str(float(frame.loc[0, column]) * factor)
+    frame.to_csv(file, index=False)
+    record["files"][name] = hashlib.sha256(file.read_bytes()).hexdigest()
+    return frame.loc[0, column]
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "word"),
+    [
+        ("bounds/draws.csv", lambda file: file.write_bytes(file.read_bytes() + b"\n"), "changed"),
+        ("report.html", Path.unlink, "missing"),
+        ("tables/more.md", Path.touch, "new"),
+        ("bench/peers.csv", lambda file: (file.parent.mkdir(), file.touch()), None),
+    ],
+)
+def test_file_that_is_not_as_recorded_is_named(published, name, damage, word, capsys):
+    damage(published / name)
+    code, screen = verify_published(published, 0), capsys.readouterr().out
+    if word:
+        assert code == 1
+        assert f"{name}: {word}" in screen
+    else:
+        assert code == 2
+        assert f"all {len(record_in(published)['files'])} files are as recorded" in screen
+
+
+@pytest.mark.parametrize("text", [None, "{", "[]", '{"files": 1}'])
+def test_file_that_is_no_record_is_told(tmp_path, text, capsys):
+    if text:
+        (tmp_path / "record.json").write_text(text, encoding="utf-8")
+    assert verify_published(tmp_path, 5) == 1
+    assert "not a record of what is published" in capsys.readouterr().out
+
+
+def test_jobs_are_computed_anew_and_agree(source, published):
+    record = record_in(published)
+    keep(record, "bounds_sweep", "extensions_dependence", "rpca_fit")
+    change(published, record)
+    code, screen = source.run("-m", "workflow.cli", "verify")
+    assert code == 0, screen
+    assert "3 jobs recomputed" in screen
+    assert "with other" not in screen
+
+
+def test_rows_of_every_job_are_found_and_changed_ones_told(source, published, capsys):
+    record = record_in(published)
+    jobs = repeatable(record, "results/test/")
+    stages = {"autoencoder", "bounds", "extensions", "lupi", "rcca", "rpca"}
+    assert {job.rule.partition("_")[0] for job in jobs} == stages
+    assert not {"rcca_deep", "rcca_timing", "rcca_leaks"} & {job.rule for job in jobs}
+    assert report(published, source.file("results/test"), jobs) == 0
+    for name, column, factor in (
+        ("rcca/sums.csv", "test_sum", 1 + 3e-5),
+        ("lupi/settings.csv", "test_accuracy", 1.05),
+    ):
+        number = scale(published, record, name, column, factor)
+        capsys.readouterr()
+        assert report(published, source.file("results/test"), jobs) == 1
+        assert f"{name}, line 2, {column}: {number}, recomputed" in capsys.readouterr().out
+
+
+def test_changed_number_whose_checksum_is_recorded_is_told(source, published):
+    record = record_in(published)
+    keep(record, "bounds_sweep")
+    scale(published, record, "bounds/draws.csv", "cca_error_yx", 1.01)
+    change(published, record)
+    code, screen = source.run("-m", "workflow.cli", "verify")
+    assert code == 1, screen
+    assert "164 of 165 values agree" in screen
+    assert "line 2, cca_error_yx" in screen
+
+
+def test_other_settings_and_code_are_told(source, published, capsys):
+    jobs = repeatable(record_in(published), "results/test/")[:1]
+    asked = json.loads(jobs[0].request)
+    asked["code"], asked["settings"]["seed"] = "another", 0
+    object.__setattr__(jobs[0], "request", json.dumps(asked))
+    report(published, source.file("results/test"), jobs)
+    screen = capsys.readouterr().out
+    assert "1 jobs were recomputed with other settings" in screen
+    assert "1 jobs were recomputed with other code" in screen
+
+
+def test_without_data_nothing_is_verified(published, monkeypatch, capsys):
+    def refuse(source):
+        raise FetchError(f"{source.title}: could not be fetched. Sources tried:\n  none")
+
+    record = record_in(published)
+    keep(record, "rpca_fit")
+    text = json.dumps(record).replace("data/prepared/digits", "data/prepared/mnist")
+    change(published, json.loads(text))
+    monkeypatch.setattr("workflow.lib.verify.fetch_source", refuse)
+    assert verify_published(published, 5) == 2
+    assert "1 jobs on mnist, which is unavailable (" in capsys.readouterr().out
+
+
+def test_stages_take_turns_within_the_budget(published):
+    record = record_in(published)
+    jobs = repeatable(record, "results/test/")
+    for job in jobs:
+        object.__setattr__(job, "seconds", 1.0)
+    few = choose(jobs, {}, 6)
+    assert len({job.rule.partition("_")[0] for job in few}) == len(few) == 6
+    assert set(choose(jobs, {}, 1e9)) == set(jobs)
+    preparing = {name: 99.0 for job in jobs for name in job.datasets}
+    assert not any(job.datasets for job in choose(jobs, preparing, 50))
+
+
+def test_crate_lists_every_published_file(published):
+    crate = ROCrate(published)
+    record = record_in(published)
+    listed = {each.id: each for each in crate.data_entities}
+    for name, sha256 in record["files"].items():
+        assert listed[name]["sha256"] == sha256
+    assert "record.json" in listed
+    assert crate.mainEntity.id == "Snakefile"
+    (action,) = crate.get_by_type("CreateAction")
+    assert {each.id for each in action["result"]} == record["files"].keys() - {"Snakefile"}
+    assert {each.id for each in action["object"]} >= {"#digits"}
