@@ -406,6 +406,6 @@ def ledger(judgements: Sequence[Judgement]) -> pd.DataFrame:
         }
         rows += [{**vars(finding), **common} for finding in judgement.findings]
         if not judgement.findings:
-            rows.append({**common, "about": "; ".join(judgement.missing)})
+            rows.append({**common, "about": "; ".join(judgement.missing) or "no rule"})
     columns = ["verdict", "held", "ours", "published", *Finding.__dataclass_fields__]
     return pd.DataFrame(rows, columns=columns)
