@@ -114,13 +114,19 @@ def figure(options: argparse.Namespace, others: list[str]) -> int:
 def publish_run(options: argparse.Namespace, _: list[str]) -> int:
     """Publish a finished run."""
     settings = read(options.configfile)
-    if planned := jobs_left(options.configfile, []):
+    run = Path("results", settings.run)
+    # What could not be fetched is tried again by every run; that alone leaves nothing undone. What
+    # is made from it, up to the report, is compared with its records instead.
+    notes = [Path("data", "fetched", f"{name}.failure.txt") for name in settings.used()]
+    failed = [str(note).replace(".failure.txt", ".json") for note in notes if note.is_file()]
+    planned = jobs_left(options.configfile, ["--omit-from", *failed] if failed else [])
+    if planned or not (run / "report.html").is_file():
         print(
-            f"results/{settings.run} is not finished, so nothing was published. Left to do:\n"
+            f"{run} is not finished, so nothing was published. Left to do:\n"
             f"{planned}\nRun it first: make paper ARGS='--configfile {options.configfile}'"
         )
         return 1
-    count = publish(Path("results", settings.run), Path("results", "published"))
+    count = publish(run, Path("results", "published"))
     print(f"{count} files in results/published")
     return 0
 
@@ -185,10 +191,7 @@ def jobs_left(configfile: Path, targets: list[str]) -> str:
     _, found, table = done.stdout.rpartition("Job stats:\n")
     if not found:
         return ""
-    table = table.partition("\n\n")[0]
-    # What could not be fetched is tried again by every run; that alone leaves nothing undone.
-    rules = {line.split()[0] for line in table.splitlines()[2:] if line.strip()}
-    return table if rules - {"fetch", "total"} else ""
+    return table.partition("\n\n")[0]
 
 
 def describe_work(settings: RunSettings, name: str, left: str) -> str:

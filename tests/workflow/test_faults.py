@@ -74,6 +74,8 @@ def test_unavailable_dataset_costs_nothing_else_and_is_tried_again(project):
     assert table.read_text(encoding="utf-8").count("| RCCA, Fourier | 8 |") == 1
 
     assert project.planned(*MINE)["fetch"] == 1
+    _, screen = project.run("-m", "workflow.cli", "publish", *MINE)
+    assert "only results of one commit" in screen  # not that the run is not finished
     project.write_own(rcca=rcca, strict=True)
     code, screen = project.launch(*MINE)
     assert code == 1
