@@ -75,7 +75,7 @@ def test_unavailable_dataset_costs_nothing_else_and_is_tried_again(project):
 
     assert project.planned(*MINE)["fetch"] == 1
     _, screen = project.run("-m", "workflow.cli", "publish", *MINE)
-    assert "only results of one commit" in screen  # not that the run is not finished
+    assert "the commit of the results is unknown" in screen  # not that the run is not finished
     project.write_own(rcca=rcca, strict=True)
     code, screen = project.launch(*MINE)
     assert code == 1

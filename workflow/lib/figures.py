@@ -63,7 +63,7 @@ STYLE: dict[Any, Any] = {
     "legend.fontsize": 8,
     "svg.hashsalt": "rnca",
     "svg.fonttype": "none",
-    "figure.dpi": 200,
+    "figure.dpi": 160,
 }
 
 
