@@ -311,8 +311,8 @@ def test_damaged_prepared_data(finished, reference, trying, harm):
 
 @pytest.mark.parametrize("harm", [flip, cut])
 def test_damaged_shards(finished, reference, trying, harm):
-    for file in finished.directory.glob(f"{SPEECH}.*"):
-        file.unlink()
+    for kind in ("sums", "components"):
+        finished.file(f"{SPEECH}.{kind}.csv").unlink()
     shards = [f"{SPEECH}.shard-{number}.npz" for number in range(2)]
     code, screen = finished.call(*shards, "--notemp")
     assert code == 0, screen
