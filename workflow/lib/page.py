@@ -372,6 +372,8 @@ def _claim(
     judgement: Judgement, shown: Mapping[str, Mapping[str, str]], place: Path
 ) -> dict[str, Any]:
     found = judgement.findings
+    values = [each.value for each in found]
+    ends = [min(values), max(values)] if values else []
     named = sorted({file for each in found for file in (each.figure, each.csv) if file})
     stems = dict.fromkeys(Path(file).stem for file in named)
     return {
@@ -380,7 +382,7 @@ def _claim(
         "kind": judgement.verdict.replace(" ", "-"),
         "sign": _SIGNS.get(judgement.verdict, "–"),
         "held": judgement.held.removeprefix("held "),
-        "this_run": shown_number(found[0].value) if found else "",
+        "this_run": " to ".join(dict.fromkeys(map(shown_number, ends))),
         "note": f"{'Not in the paper. ' if judgement.is_ours else ''}{dates(judgement)}",
         "findings": [_finding(each) for each in found],
         "missing": judgement.missing,

@@ -52,13 +52,15 @@ def _reached(rows: pd.DataFrame) -> str:
 
 def on_protocols(over: pd.DataFrame, titles: Titles) -> str:
     """Set held-out utterances against random frames, in the first series of the run."""
-    fixed = over[(over["reg"] == "fixed") & over["feature_map"].isin(list(FEATURES))]
-    if not len(fixed):
+    fixed = over[over["reg"] == "fixed"]
+    random = fixed[fixed["feature_map"].isin(list(FEATURES))]
+    if not len(random):
         return ""
-    name = fixed["series"].iloc[0]
-    rows = fixed[fixed["series"] == name]
+    name = random["series"].iloc[0]
+    rows = random[random["series"] == name]
+    linear = fixed[(fixed["series"] == name) & (fixed["feature_map"] == "linear")]
     clauses = [
-        f"{words} {', '.join(_moves(own))}"
+        f"{words} {', '.join([*_moves(own), *_linear(linear, protocol)])}"
         for protocol, words in _PROTOCOLS.items()
         if len(own := rows[rows["protocol"] == protocol])
     ]
@@ -66,6 +68,11 @@ def on_protocols(over: pd.DataFrame, titles: Titles) -> str:
     if shared > 0:
         clauses.append(f"{100 * shared:.0f} % of the random test rows share frames with training")
     return sentence(clauses, f"{titles[name]}, m = {span(rows['m'], '.0f')}")
+
+
+def _linear(rows: pd.DataFrame, protocol: str) -> Iterator[str]:
+    for mean in rows.loc[rows["protocol"] == protocol, "test_mean"]:
+        yield f"linear CCA gives {mean:.1f}"
 
 
 def _moves(rows: pd.DataFrame) -> Iterator[str]:
