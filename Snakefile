@@ -41,6 +41,7 @@ rule all:
     default_target: True
     input:
         rules.data.input,
+        all_parts,
         SHOWN,
         rules.claims.output,
         rules.page.output,

@@ -39,6 +39,8 @@ PREPARED = "data/prepared"
 FETCHED = "data/fetched"
 # By stage, a function from the name of a gathered CSV to its parts, by experiment.
 PARTS = {}
+# Stages and names of the CSVs that reports read.
+GATHERED = set()
 
 # For the command that runs a failed job alone; jobs inherit it.
 if workflow.config_settings.configfiles:
@@ -46,9 +48,19 @@ if workflow.config_settings.configfiles:
     os.environ.setdefault("RNCA_CONFIGFILES", shlex.join(configfiles))
 
 
+class PlannedRequest(Request):
+    def file(self, wildcards):
+        """Write the request; if that fails, end with the code by which the launcher says how to go on."""
+        try:
+            return super().file(wildcards)
+        except OSError as error:
+            print(f"The jobs cannot be planned: {error}", file=sys.stderr)
+            sys.exit(os.EX_IOERR)
+
+
 def asks(script, job_settings, directory=f"{RESULTS}/requests"):
     """Make the request of a rule: `.file` is an input of its jobs, `.asked` a parameter."""
-    return Request(script, job_settings, directory, lambda: workflow.dryrun)
+    return PlannedRequest(script, job_settings, directory, lambda: workflow.dryrun)
 
 
 def log_of(name):
@@ -95,7 +107,9 @@ def failed_fetches(datasets):
 
 def gathered(stage, *names):
     """List gathered CSVs of a stage, but for those that the run has no parts of."""
-    return [f"{RESULTS}/{stage}/{name}.csv" for name in names if PARTS[stage](name)]
+    found = [name for name in names if PARTS[stage](name)]
+    GATHERED.update((stage, name) for name in found)
+    return [f"{RESULTS}/{stage}/{name}.csv" for name in found]
 
 
 def shown(stage):

@@ -103,9 +103,9 @@ def main() -> int:
         started, locks = time.time(), time_of(directory / LOCKS)
         code = run(arguments, directory, record)
     # Snakemake takes its lock once the settings are checked and the jobs are planned: what fails
-    # before that fails again, and what only lists or draws never takes it.
+    # before that fails again, unless it was for the disk; what only lists or draws never takes it.
     has_run = options.nolock or time_of(directory / LOCKS) != locks
-    if code > 128 or (code and has_run):
+    if code > 128 or code == os.EX_IOERR or (code and has_run):
         again = f": {shlex.join(sys.orig_argv)}"
         shown = again if len(again) <= LONGEST_COMMAND else "."
         print(f"The same command continues where this run stopped{shown}", file=sys.stderr)
@@ -352,7 +352,8 @@ def finish(options: Namespace, results: Path, started: float) -> int:
         The exit code: 1 if a file, or one that it was made from, is not what its job wrote.
     """
     from workflow.data.errors import DataError
-    from workflow.lib.provenance import checked, verify  # slow to import
+    from workflow.lib.ancestry import verify  # slow to import
+    from workflow.lib.provenance import checked
     from workflow.lib.summary import closing
 
     summary = results / "summary.txt"

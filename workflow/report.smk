@@ -7,15 +7,15 @@ SENTENCES = [f"{RESULTS}/{stage}/sentences.csv" for stage, found in EXHIBITS.ite
 STAND_INS = standing_in(settings.used())
 
 
-def experiments(w):
+def experiments(stage, what):
     """Return the dataset of each experiment that has parts of a gathered CSV."""
-    datasets = getattr(settings, w.stage).datasets()
-    return {name: datasets.get(name, "") for name in PARTS[w.stage](w.what)}
+    datasets = getattr(settings, stage).datasets()
+    return {name: datasets.get(name, "") for name in PARTS[stage](what)}
 
 
-def available_parts(w):
-    datasets = experiments(w)
-    parts = PARTS[w.stage](w.what)
+def available_parts(stage, what):
+    datasets = experiments(stage, what)
+    parts = PARTS[stage](what)
     return [
         file
         for name, files in parts.items()
@@ -24,10 +24,15 @@ def available_parts(w):
     ]
 
 
+def all_parts(w):
+    """List the parts of all gathered CSVs: Snakemake makes what is missing only if it is asked for."""
+    return [part for stage, what in sorted(GATHERED) for part in available_parts(stage, what)]
+
+
 gather_request = asks(
     "lib/outcomes.py",
     lambda w: {
-        "datasets": experiments(w),
+        "datasets": experiments(w.stage, w.what),
         "skipped": settings.skip,
         "published": getattr(settings, w.stage).published(),
     },
@@ -74,8 +79,8 @@ summary_request = asks(
 rule gather:
     input:
         request=gather_request.file,
-        parts=available_parts,
-        unavailable=lambda w: failed_fetches(experiments(w).values()),
+        parts=lambda w: available_parts(w.stage, w.what),
+        unavailable=lambda w: failed_fetches(experiments(w.stage, w.what).values()),
     output:
         f"{RESULTS}/{{stage}}/{{what}}.csv",
     log:

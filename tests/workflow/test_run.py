@@ -185,6 +185,27 @@ def test_edited_result_is_told_though_its_time_says_nothing(finished, harm, name
     assert finished.launch(*TEST)[0] == 0
 
 
+def test_deleted_part_is_made_anew(finished):
+    part = finished.file("results/test/rcca/digits/leaks.csv")
+    content = part.read_bytes()
+    part.unlink()
+    code, screen = finished.launch(*TEST)
+    assert code == 0, screen
+    assert part.read_bytes() == content
+
+
+def test_deleted_output_that_none_asks_for_is_named_with_the_one_to_delete(finished):
+    asked, gone = (
+        f"results/test/rcca/digits/fourier-0.{kind}.csv" for kind in ("sums", "components")
+    )
+    kept = finished.file(gone).rename(finished.directory / "kept.csv")
+    code, screen = finished.launch(*TEST)
+    kept.rename(finished.file(gone))
+    assert code == 1
+    assert f"{gone}: gone since {asked} was made. Delete {asked} and run again" in screen
+    assert finished.launch(*TEST)[0] == 0
+
+
 @pytest.fixture
 def without_snakemakes_records(finished):
     """The finished run without .snakemake, as on another machine or after a clean-up."""

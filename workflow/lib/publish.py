@@ -7,14 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from workflow.data.errors import DataError
+from workflow.lib.ancestry import verify
 from workflow.lib.crate import crate
-from workflow.lib.provenance import (
-    environment,
-    is_rendering,
-    read_record,
-    verify,
-    write_text,
-)
+from workflow.lib.provenance import environment, is_rendering, read_record, write_text
 
 # One CSV per stage and kind, tables, and the report; pictures in CSVs are other people's data.
 PUBLISHED = ("*/*.csv", "tables/*.md", "tables/*.tex", "report.html")
