@@ -56,7 +56,8 @@ def test_clean_run_is_published_with_one_record(project, monkeypatch):
     assert record["fits"] == record["rendering"] == made
     assert record["files"].keys() == names - {"record.json", "ro-crate-metadata.json"}
     fit = record["jobs"]["lupi/digits/0.accuracy.csv"]
-    assert json.loads(fit["request"])["settings"]["folds"] == 2
+    assert record["requests"][fit["request_file"]]["settings"]["folds"] == 2
+    assert record["environments"][fit["environment"]]["commit"] == made
 
     with monkeypatch.context() as patch:
         patch.setattr("workflow.lib.publish.write_text", None)  # as if killed half way

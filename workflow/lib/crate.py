@@ -33,7 +33,7 @@ def crate(record: Mapping[str, Any]) -> str:
     made.root_dataset["author"] = made.publisher = developers
     software = [
         _add(made, f"#{name}-{version}", "SoftwareApplication", name=name, softwareVersion=version)
-        for name, version in _software(jobs)
+        for name, version in _software(record["environments"])
     ]
     workflow = made.add_workflow(
         dest_path="Snakefile",
@@ -90,11 +90,10 @@ def _times(jobs: Jobs) -> tuple[str, str]:
     return began.isoformat(), max(end for end, _ in ends).isoformat()
 
 
-def _software(jobs: Jobs) -> list[tuple[str, str]]:
+def _software(environments: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """List the versions of Python, packages and BLAS that the jobs ran with."""
     found = set()
-    for each in jobs:
-        environment = each["environment"]
+    for environment in environments:
         found |= {("python", environment["python"]), *environment["packages"].items()}
         found |= {tuple(library.split(" ", 1)) for library in environment["blas"]}
     return sorted(found)

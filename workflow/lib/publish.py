@@ -47,7 +47,7 @@ def publish(run: Path, published: Path) -> int:
         "rendering": _commit({name: each for name, each in records.items() if is_rendering(each)}),
         "published_by": environment()["commit"],
         "files": {},
-        "jobs": records,
+        **_each_once(records),
         "prepared_seconds": {
             file.stem: _benchmark(file) for file in run.glob("benchmarks/prepare/*.tsv")
         },
@@ -61,6 +61,19 @@ def publish(run: Path, published: Path) -> int:
     contents["ro-crate-metadata.json"] = crate(merged).encode()
     _replace(published, contents, merged)
     return len(contents) + 1
+
+
+def _each_once(records: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Keep what several records repeat in one place: a job has the number of its environment."""
+    environments: list[Any] = []
+    requests, jobs = {}, {}
+    for name, each in records.items():
+        if each["environment"] not in environments:
+            environments.append(each["environment"])
+        requests[each["request_file"]] = json.loads(each["request"])
+        own = {key: value for key, value in each.items() if key != "request"}
+        jobs[name] = own | {"environment": environments.index(each["environment"])}
+    return {"environments": environments, "requests": requests, "jobs": jobs}
 
 
 def _replace(published: Path, contents: dict[str, bytes], record: dict[str, Any]) -> None:

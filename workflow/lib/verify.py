@@ -48,7 +48,9 @@ class Job:
 
     Attributes
     ----------
-    rule, request : str
+    rule : str
+    request : dict
+        Its settings and the hash of its code.
     parts : dict of str to str
         Its CSVs, under ``results/<run>``, and the published CSV that has the rows of each.
     inputs : dict of str to str
@@ -60,7 +62,7 @@ class Job:
     rule: str
     parts: dict[str, str]
     inputs: dict[str, str]
-    request: str
+    request: dict[str, Any]
     seconds: float
 
     @property
@@ -89,7 +91,8 @@ def verify_published(published: Path, minutes: float) -> int:
         return 1
     print(f"{published}: all {len(record['files'])} files are as recorded.")
     try:
-        config = json.loads(record["jobs"]["report.html"]["request"])["settings"]["config"]
+        page = record["jobs"]["report.html"]["request_file"]
+        config = record["requests"][page]["settings"]["config"]
         results = f"results/{config['run']}/"
         jobs = repeatable(record, results)
         prepared = record["prepared_seconds"]
@@ -139,7 +142,8 @@ def repeatable(record: Mapping[str, Any], results: str) -> list[Job]:
         request, inputs = each["request_file"], dict(each["inputs"])
         inputs.pop(request)
         if parts and all(file.startswith("data/prepared/") for file in inputs):
-            jobs[request] = Job(each["rule"], parts, inputs, each["request"], each["seconds"])
+            asked = record["requests"][request]
+            jobs[request] = Job(each["rule"], parts, inputs, asked, each["seconds"])
     return list(jobs.values())
 
 
@@ -244,7 +248,7 @@ def report(published: Path, results: Path, sample: Sequence[Job]) -> int:
 
 def deviations(job: Job, record: Mapping[str, Any]) -> Iterator[str]:
     """Name what a job was recomputed with other than it was recorded with."""
-    asked, recorded = json.loads(record["request"]), json.loads(job.request)
+    asked, recorded = json.loads(record["request"]), job.request
     yield from (key for key in ("settings", "code") if asked[key] != recorded[key])
     if any(record["inputs"][path] != identity for path, identity in job.inputs.items()):
         yield "data"
