@@ -74,11 +74,13 @@ def trying(request):
         survived[fault] += times
 
     yield trying
-    screen = request.config.pluginmanager.get_plugin("terminalreporter")
-    screen.write_line(f"\n{'fault':<50} {'tried':>6} {'survived':>9} {'failed':>7}")
-    for fault, count in tried.items():
-        failed = count - survived[fault]
-        screen.write_line(f"{fault:<50} {count:>6} {survived[fault]:>9} {failed:>7}")
+    plugins = request.config.pluginmanager
+    screen = plugins.get_plugin("terminalreporter")
+    with plugins.get_plugin("capturemanager").global_and_fixture_disabled():
+        screen.write_line(f"\n{'fault':<50} {'tried':>6} {'survived':>9} {'failed':>7}")
+        for fault, count in tried.items():
+            failed = count - survived[fault]
+            screen.write_line(f"{fault:<50} {count:>6} {survived[fault]:>9} {failed:>7}")
 
 
 @pytest.fixture(scope="session")
