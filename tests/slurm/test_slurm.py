@@ -143,7 +143,7 @@ def assert_fit_is_that_of(reference, project):
 
 def test_job_over_its_memory_is_killed_and_tried_again_with_more(prepared):
     target = f"{prepared.FIT}.shard-0.npz"
-    with prepared.edited("workflow/lib/resources.py", "PROCESSES_MB = 700", "PROCESSES_MB = 250"):
+    with prepared.edited("workflow/lib/resources.py", "PROCESSES_MB = 700", "PROCESSES_MB = 100"):
         screen = assert_ends_well(prepared.submit(target))
     assert prepared.shards() == [0]
     asked = []
