@@ -66,6 +66,11 @@ def between(least: float, most: float, form: str = ".0f") -> str:
     return f"{least:{form}}" if least == most else f"{least:{form}} to {most:{form}}"
 
 
+def counted(number: float, what: str) -> str:
+    """Write a number of things."""
+    return f"{number:.0f} {what}{'s' if number > 1 else ''}"
+
+
 def by_experiment(
     titles: Mapping[str, str], not_run: Mapping[str, str], make: Callable[[str, str], Block]
 ) -> list[Block]:

@@ -38,6 +38,7 @@ if __name__ == "__main__":
         main = summary[summary["experiment"].isin(main_titles)]
         blocks = table1.experiment_blocks(summary, not_run, main_titles)
         blocks += series.series_blocks(over, of_series, not_run)
+        blocks.sort(key=lambda each: not each.cells)  # what was not run comes last
 
         write_csv(out["rcca.csv"], summary)
         write_markdown(out["rcca.md"], blocks)
@@ -98,7 +99,7 @@ if __name__ == "__main__":
             names = {name: titles[name] for name in asked.compared}
             found = curve, search, kernel, not_run, names
             write_markdown(out["baselines.md"], baselines_tables.baseline_blocks(baselines, *found))
-            said["baselines"] = sentences.on_baselines(baselines, titles)
+            said["baselines"] = sentences.on_baselines(baselines, titles, of_series)
         if "baselines_race.csv" in out:
             write_csv(out["baselines_race.csv"], baselines_tables.race(curve, summary))
         write_sentences(out, said)

@@ -8,7 +8,16 @@ import pandas as pd
 from scipy import stats
 
 from workflow.lib.published import published_column
-from workflow.stages.rcca.blocks import FIT, Block, Columns, block, by_experiment, spread, value
+from workflow.stages.rcca.blocks import (
+    FIT,
+    Block,
+    Columns,
+    block,
+    by_experiment,
+    counted,
+    spread,
+    value,
+)
 from workflow.stages.rcca.table1 import row_counts
 
 CONFIDENCE = 0.95
@@ -126,11 +135,11 @@ def _series_block(title: str, rows: pd.DataFrame) -> Block:
                 "–" if pd.isna(row["low"]) else f"{row['low']:.1f} to {row['high']:.1f}"
             ),
         }
-    count = rows["speakers"].max()
+    ours = rows[rows["feature_map"].notna()]
     text = (
         f"sum of the {rows['components'].iloc[0]} largest correlations on test rows, mean ± "
-        f"standard deviation over {count} dataset{'s' if count > 1 else ''} "
-        f"({row_counts(rows[rows['feature_map'].notna()], 'train')})"
+        f"standard deviation over {counted(rows['speakers'].max(), 'dataset')} "
+        f"({row_counts(ours, 'train')}, {counted(ours['repeats'].max(), 'repeat')} each)"
     )
     return block(title, text, columns, wide)
 
