@@ -242,6 +242,7 @@ def inline_svg(svg: str, name: str, alternative: str) -> str:
 def _compact(svg: str) -> str:
     """Leave out what is not seen: comments, ids without a reference, indents, most decimals."""
     svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.DOTALL)
+    svg = re.sub(r' transform="rotate\(-0 [^"]*"', "", svg)
     referred = set(re.findall(r"#([\w-]+)", svg))
     svg = re.sub(r' id="([^"]*)"', lambda each: each[0] if each[1] in referred else "", svg)
     svg = re.sub(r' [dxy]="[^"]*"', lambda each: re.sub(r"(\.\d\d)\d+", r"\1", each[0]), svg)

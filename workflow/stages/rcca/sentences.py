@@ -177,17 +177,15 @@ def on_variants(compared: pd.DataFrame, titles: Titles) -> str:
 
 def on_baselines(baselines: pd.DataFrame, titles: Titles, series: Series) -> str:
     """Say by how much RCCA at its largest m exceeds deep CCA; that of a series in a range."""
-    of = [series.get(name, {"name": name, "protocol": ""}) for name in baselines["experiment"]]
-    deep = baselines.assign(of=[(each["name"], each["protocol"]) for each in of])
-    deep = deep[deep["method"].isin(["dcca", "dcca2013"])]
-    return sentence(
-        (
-            f"{', '.join(filter(None, [titles[name], PROTOCOL_NAMES.get(protocol, '')]))}: "
-            + ", ".join(_against(str(method), own) for method, own in rows.groupby("method"))
-            for (name, protocol), rows in deep.groupby("of", sort=False)
-        ),
-        "test sum of RCCA at the largest m",
-    )
+    deep = baselines[baselines["method"].isin(["dcca", "dcca2013"])]
+    of = [series.get(name, {"name": name, "protocol": ""}) for name in deep["experiment"]]
+    deep = deep.assign(name=[each["name"] for each in of], part=[each["protocol"] for each in of])
+    clauses = [
+        f"{', '.join(filter(None, [titles[str(name)], PROTOCOL_NAMES.get(str(part), '')]))}: "
+        + ", ".join(_against(str(method), own) for method, own in rows.groupby("method"))
+        for (name, part), rows in deep.groupby(["name", "part"], sort=False)
+    ]
+    return sentence(clauses, "test sum of RCCA at the largest m")
 
 
 def _against(method: str, rows: pd.DataFrame) -> str:
