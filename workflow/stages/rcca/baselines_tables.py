@@ -181,6 +181,7 @@ def baseline_blocks(
     columns: Columns = {
         "method": lambda row: f"{BASELINE_NAMES[row['method']]} ({row['architecture']})",
         "training rows": value("n_train", "d"),
+        "repeats": value("repeats", "d"),
         "parameters": value("parameters", "d"),
         "CPU minutes": lambda row: minutes(row["cpu_minutes"]),
         "tune": value("tune_sum"),

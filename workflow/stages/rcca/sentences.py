@@ -113,11 +113,12 @@ def on_leaks(leaks: pd.DataFrame, titles: Titles) -> str:
 
 def on_minutes(summary: pd.DataFrame, titles: Titles) -> str:
     """Say what fits took on one core, and how many times as long the paper's and deep CCA took."""
+    timed = summary.dropna(subset="minutes_one_core")
+    groups = timed.groupby("experiment", sort=False, observed=True)
     return sentence(
         f"{titles[str(name)]}: {_took(rows)}"
-        for name, rows in summary.dropna(subset="minutes_one_core").groupby(
-            "experiment", sort=False, observed=True
-        )
+        for name, rows in groups
+        if rows["feature_map"].notna().any()
     )
 
 

@@ -87,10 +87,10 @@ def over_speakers(speakers: pd.DataFrame, series: Series, published: pd.DataFram
     freedom = (found["speakers"] - 1).where(found["speakers"] > 1)
     quantile = stats.t.ppf((1 + CONFIDENCE) / 2, freedom)
     half = quantile * found["test_sd"] * np.sqrt(1 + 1 / found["speakers"])
-    # The paper's frames are random, and its deep CCA is none of 2013 of our own.
+    # The paper's frames are random.
     beside = found["series"].map({of["name"]: of["paper"] for of in series.values()})
-    as_theirs = (found["protocol"] == "frames") & (found["method"] != "dcca2013")
-    theirs = found.assign(experiment=as_theirs.map({True: "theirs"}), dataset=beside)
+    as_theirs = found["protocol"].map({"frames": "theirs"})
+    theirs = found.assign(experiment=as_theirs, dataset=beside)
     paper = published_column(theirs, published, ["theirs"])
     found = found.assign(low=found["test_mean"] - half, high=found["test_mean"] + half, paper=paper)
     return found.assign(
