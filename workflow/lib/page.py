@@ -215,7 +215,9 @@ def markdown(text: str, caption: str = "") -> str:
     """
 
     def boxed(found: re.Match[str]) -> str:
-        above = f"<caption>{found[1]}</caption>" if found[1] else ""
+        # The name before a colon stands in a line of its own.
+        above = (found[1] or "").replace("</strong>:", "</strong>", 1)
+        above = f"<caption>{above}</caption>" if above else ""
         if caption and not above:
             above = f'<caption class="unseen">{html.escape(caption)}</caption>'
         body = re.sub(r"<th\b", '<th scope="col"', found[2])
