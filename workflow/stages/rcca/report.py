@@ -38,7 +38,6 @@ if __name__ == "__main__":
         main = summary[summary["experiment"].isin(main_titles)]
         blocks = table1.experiment_blocks(summary, not_run, main_titles)
         blocks += series.series_blocks(over, of_series, not_run)
-        blocks.sort(key=lambda each: not each.cells)  # what was not run comes last
 
         write_csv(out["rcca.csv"], summary)
         write_markdown(out["rcca.md"], blocks)
