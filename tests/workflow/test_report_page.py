@@ -74,6 +74,16 @@ def test_nothing_scrolls_sideways(page):
     assert wide <= seen
 
 
+def test_boxes_that_scroll_sideways_say_so(page):
+    page.evaluate(UNFOLD)
+    page.wait_for_function(
+        """() => [...document.querySelectorAll(".scroll")].every(box =>
+          box.classList.contains("wide") === box.scrollWidth > box.clientWidth)"""
+    )
+    if page.viewport_size["width"] < 400:
+        assert page.locator("figure .wide").count() > 0
+
+
 def test_every_link_leads_somewhere(page, finished):
     place = finished.file("results/test")
     for target in page.evaluate("[...document.links].map(a => a.getAttribute('href'))"):

@@ -1,8 +1,8 @@
 """The claims ledger: every empirical statement of the paper, decided by rules over result CSVs.
 
-A rule names a CSV, rows of it, a statistic and a threshold. It holds if the whole confidence
-interval lies on the right side of the threshold, fails if the whole of it lies on the wrong side,
-and is open otherwise. The verdict on a claim follows from its rules and from nothing else.
+A rule names a CSV, rows of it, a statistic and a threshold. What it finds has held if the whole
+confidence interval lies on the right side of the threshold, has failed if the whole of it lies on
+the wrong side, and is open otherwise. The verdict on a claim follows from its findings alone.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,10 +21,21 @@ from workflow.lib.provenance import read_csv, read_record
 VERDICTS = REPRODUCED, PARTLY, FAILED, UNDECIDED, STAND_IN, NOT_RUN = (
     "reproduced", "partly", "not reproduced", "undecided", "stand-in", "not run",
 )  # fmt: skip
+SIGNS = dict(zip(VERDICTS, "✓≈✗?○–", strict=True))
+# Of a finding, by `Finding.holds`.
+RESULTS = {True: "held ✓", False: "failed ✗", None: "open ?"}
+KEY = (
+    "Each verdict is computed from the run's CSVs by rules written beside the claim. A finding has "
+    "held ✓ if its whole 95 % confidence interval is on the right side of the rule's threshold, "
+    "has failed ✗ if all of it is on the wrong side, and is open ? otherwise. Claims: reproduced "
+    "✓, every finding held; not reproduced ✗, every finding failed; undecided ?, every finding is "
+    "open; stand-in ○, only data or sizes that stand in for the paper's were run, which decides "
+    "nothing; not run –, there is no finding; partly ≈, the rest."
+)
 CONFIDENCE = 0.95
 # Of the values there are, in increasing order.
 _RANKS = {"min": 0, "before max": -2, "max": -1}
-_CLAIM_KEYS = {"id", "claim", "place", "published", "ours", "rules"}
+_CLAIM_KEYS = {"id", "claim", "short", "place", "published", "ours", "rules"}
 _RULE_KEYS = {
     "about", "csv", "protocol", "value", "where", "low", "high", "error", "sd", "point", "take",
     "unit", "each", "minus", "over", "at_least", "at_most", "open_if", "figure", "written",
@@ -70,7 +81,7 @@ class Judgement:
 
     @property
     def verdict(self) -> str:
-        """Reproduced if every rule holds, not reproduced if every rule fails, partly between."""
+        """Reproduced if every finding held, not reproduced if every one failed, partly between."""
         found = self._counted
         if not found:
             return NOT_RUN
@@ -103,9 +114,10 @@ class Judgement:
 def read_claims(path: str | PathLike[str]) -> list[dict[str, Any]]:
     """Read the claims, each with its rules in full, and refuse unknown keys.
 
-    Each has ``id``, ``claim`` (in our words), ``place``, ``published`` and ``rules``. In the file,
-    keys of a rule that stand with the claim are defaults for its rules; a claim without ``rules``
-    is its only one. ``protocol`` names an entry of the file's ``protocols``.
+    Each has ``id``, ``claim`` (in our words), ``place``, ``published`` and ``rules``; some have
+    ``short``, a name for lists. In the file, keys of a rule that stand with the claim are defaults
+    for its rules; a claim without ``rules`` is its only one. ``protocol`` names an entry of the
+    file's ``protocols``.
     """
     content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     protocols, claims = content["protocols"], content["claims"]

@@ -7,11 +7,19 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow.lib.claims import VERDICTS, Finding, Judgement, files_of, judge, ledger, read_claims
+from workflow.lib.claims import (
+    KEY,
+    RESULTS,
+    VERDICTS,
+    Finding,
+    Judgement,
+    files_of,
+    judge,
+    ledger,
+    read_claims,
+)
 from workflow.lib.job import job
 from workflow.lib.provenance import write_csv, write_text
-
-_MARKS = {True: "✓", False: "✗", None: "open"}
 
 
 def divided(judgements: Sequence[Judgement]) -> dict[str, list[Judgement]]:
@@ -40,8 +48,8 @@ def _headline(judgements: Sequence[Judgement]) -> str:
 
 
 def write_claims(path: str | PathLike[str], judgements: Sequence[Judgement]) -> None:
-    """Write the ledger: a line of counts, then a section per claim with its evidence."""
-    lines = [_headline(judgements), ""]
+    """Write the ledger: counts, a key, then a section per claim with its evidence."""
+    lines = [_headline(judgements), "", KEY, ""]
     for what, those in divided(judgements).items():
         lines += [f"## {what[0].upper()}{what[1:]}", ""] if those else []
         for judgement in those:
@@ -83,7 +91,7 @@ def sentence(finding: Finding) -> str:
     data += " (stand-in)" if finding.stand_in else ""
     return (
         f"{finding.about}{data}: {shown_number(finding.value)}{spread} ({finding.rule}) "
-        f"{_MARKS[finding.holds]} (`{finding.csv}`)"
+        f"{RESULTS[finding.holds]} (`{finding.csv}`)"
     )
 
 

@@ -11,7 +11,7 @@
         caption: One or two sentences.
         when: timed           # optional: made only if this holds of the stage's settings
         headline: 1           # optional: place of its sentence among the findings
-        leading: top          # optional: a figure shown at the top, or among the findings
+        leading: true         # optional: a figure shown at the top, with its sentence
 """
 
 from functools import cache
@@ -33,7 +33,7 @@ class Exhibit(NamedTuple):
     caption: str
     when: str | None = None
     headline: int | None = None
-    leading: str = ""
+    leading: bool = False
 
 
 class Exhibits(NamedTuple):

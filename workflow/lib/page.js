@@ -1,4 +1,4 @@
-// Filter and search the ledger, open the menu; everything can be read without this.
+// Filter and search the ledger, mark what scrolls, open the menu; everything can be read without this.
 const ledger = document.querySelector(".ledger");
 if (ledger) {
   const rows = [...ledger.querySelectorAll("tr[data-verdict]")];
@@ -30,6 +30,10 @@ if (ledger) {
   filter();
   arrive();
 }
+// Say of each box whether it scrolls sideways.
+const sizes = new ResizeObserver(boxes => boxes.forEach(({ target }) =>
+  target.classList.toggle("wide", target.scrollWidth > target.clientWidth)));
+for (const box of document.querySelectorAll(".scroll")) sizes.observe(box);
 // The menu is open beside the text on wide screens; on narrow ones it is closed and stays at the top.
 const nav = document.querySelector("nav"), menu = nav.firstElementChild, wide = matchMedia("(min-width: 64rem)");
 const place = () => { menu.open = wide.matches; };

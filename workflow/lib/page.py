@@ -21,12 +21,12 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
 from workflow.lib.claims import (
-    FAILED,
+    KEY,
     NOT_RUN,
-    PARTLY,
     REPRODUCED,
+    RESULTS,
+    SIGNS,
     STAND_IN,
-    UNDECIDED,
     VERDICTS,
     Finding,
     Judgement,
@@ -45,8 +45,6 @@ from workflow.lib.provenance import (
     write_text,
 )
 
-_SIGNS = {REPRODUCED: "✓", PARTLY: "≈", FAILED: "✗", UNDECIDED: "?"}
-_RESULTS = {True: "holds ✓", False: "fails ✗", None: "open"}
 # So that figures follow the page's colours, dark ones too.
 _COLOURS = {
     "#000000": "currentColor",
@@ -71,8 +69,8 @@ class Exhibit:
         What it says, computed by its stage; also the text for those who do not see a figure.
     headline : int or None
         Its place among the findings.
-    leading : str
-        Where a figure stands instead of in its section: ``top``, ``findings``, or empty.
+    leading : bool
+        Whether a figure stands at the top instead of in its section.
     """
 
     path: Path
@@ -80,7 +78,7 @@ class Exhibit:
     caption: str
     sentence: str = ""
     headline: int | None = None
-    leading: str = ""
+    leading: bool = False
 
     @property
     def id(self) -> str:
@@ -154,10 +152,10 @@ def write_page(
     script = _part("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     exhibits = [each for section in sections for each in section.exhibits]
-    leading = [each for each in exhibits if each.leading and each.is_figure]
-    top = [each for each in leading if each.leading == "top"]
-    # The first answers the question of a page about the paper.
-    answers = [each for each in top if each.sentence][:1] if judgements else []
+    exhibits.sort(key=lambda each: each.headline or 0)
+    top = [each for each in exhibits if each.leading and each.is_figure]
+    # They answer the question of a page about the paper.
+    answers = [each for each in top if each.sentence] if judgements else []
     told = [each for each in exhibits if each.headline and each.sentence and each not in answers]
     jinja = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     jinja.filters["typeset"] = typeset
@@ -169,14 +167,8 @@ def write_page(
         topics=_topics(judgements, sections, place),
         standing_in=sorted(standing_in),
         top=_grouped(top, place),
-        findings=[
-            {
-                "sentence": each.sentence,
-                "id": each.id,
-                "figures": _grouped([each] if each.leading == "findings" else [], place),
-            }
-            for each in sorted(told, key=lambda each: each.headline or 0)
-        ],
+        key=KEY,
+        findings=[{"sentence": each.sentence, "id": each.id} for each in told],
         sections=[_rendered(section, place) for section in sections if section.exhibits],
         data=_rendered(data, place),
         made=made,
@@ -223,7 +215,9 @@ def markdown(text: str, caption: str = "") -> str:
     """
 
     def boxed(found: re.Match[str]) -> str:
-        above = f"<caption>{found[1]}</caption>" if found[1] else ""
+        # The name before a colon stands in a line of its own.
+        above = (found[1] or "").replace("</strong>:", "</strong>", 1)
+        above = f"<caption>{above}</caption>" if above else ""
         if caption and not above:
             above = f'<caption class="unseen">{html.escape(caption)}</caption>'
         body = re.sub(r"<th\b", '<th scope="col"', found[2])
@@ -238,14 +232,23 @@ def markdown(text: str, caption: str = "") -> str:
 
 def inline_svg(svg: str, name: str, alternative: str) -> str:
     """Make an SVG file part of a page: ids of its own, the page's colours, a text instead of it."""
-    body = svg[svg.index("<svg") :]
-    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    body = _compact(svg[svg.index("<svg") :])
     body = re.sub(r'\bid="', f'id="{name}-', body)
     body = re.sub(r"url\(#", f"url(#{name}-", body)
     body = re.sub(r'href="#', f'href="#{name}-', body)
     for colour, variable in _COLOURS.items():
         body = body.replace(colour, variable)
     return body.replace("<svg", f'<svg role="img" aria-label="{html.escape(alternative)}"', 1)
+
+
+def _compact(svg: str) -> str:
+    """Leave out what is not seen: comments, ids without a reference, indents, most decimals."""
+    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.DOTALL)
+    svg = re.sub(r' transform="rotate\(-0 [^"]*"', "", svg)
+    referred = set(re.findall(r"#([\w-]+)", svg))
+    svg = re.sub(r' id="([^"]*)"', lambda each: each[0] if each[1] in referred else "", svg)
+    svg = re.sub(r' [dxy]="[^"]*"', lambda each: re.sub(r"(\.\d\d)\d+", r"\1", each[0]), svg)
+    return re.sub(r"\s*\n\s*", "\n", svg)
 
 
 def _rendered(section: Section, place: Path) -> dict[str, Any]:
@@ -304,19 +307,15 @@ def answer(judgements: Sequence[Judgement]) -> str:
     It can be answered if half of them were tested; "mostly" is half of those tested or more.
     """
     found = Counter(each.verdict for each in judgements if not each.is_ours)
-    untested = found[STAND_IN] + found[NOT_RUN]
-    asked, tested, held = found.total(), found.total() - untested, found[REPRODUCED]
+    asked, held = found.total(), found[REPRODUCED]
+    tested = asked - found[STAND_IN] - found[NOT_RUN]
     if 2 * tested < asked:
         return f"This run cannot tell: it tests {tested} of the paper's {asked} claims."
-    word = "Yes" if held == tested else "Mostly" if 2 * held >= tested else "In part"
-    parts = [
-        f"{held} of the paper's {asked} claims reproduced",
-        f"{found[PARTLY]} in part" if found[PARTLY] else "",
-        f"{found[FAILED]} not" if found[FAILED] else "",
-        f"{found[UNDECIDED]} undecided" if found[UNDECIDED] else "",
-        f"{untested} not tested" if untested else "",
-    ]
-    return f"{word if held else 'No'}: {', '.join(filter(None, parts))}."
+    word = "Yes" if held == tested else "Mostly" if 2 * held >= tested else "Partly"
+    rest = [f", {found[each]} {each}" for each in VERDICTS if found[each] and each != REPRODUCED]
+    return (
+        f"{word if held else 'No'}: {held} of the paper's {asked} claims reproduced{''.join(rest)}."
+    )
 
 
 def _counts(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
@@ -325,6 +324,7 @@ def _counts(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
         {
             "verdict": verdict,
             "kind": verdict.replace(" ", "-"),
+            "sign": SIGNS[verdict],
             "paper": sum(each.verdict == verdict for each in judgements if not each.is_ours),
             "ours": sum(each.verdict == verdict for each in judgements if each.is_ours),
         }
@@ -372,17 +372,16 @@ def _claim(
     judgement: Judgement, shown: Mapping[str, Mapping[str, str]], place: Path
 ) -> dict[str, Any]:
     found = judgement.findings
-    values = [each.value for each in found]
-    ends = [min(values), max(values)] if values else []
     named = sorted({file for each in found for file in (each.figure, each.csv) if file})
     stems = dict.fromkeys(Path(file).stem for file in named)
     return {
         **judgement.claim,
         "verdict": judgement.verdict,
         "kind": judgement.verdict.replace(" ", "-"),
-        "sign": _SIGNS.get(judgement.verdict, "–"),
+        "sign": SIGNS[judgement.verdict],
+        "found": _found(judgement),
         "held": judgement.held.removeprefix("held "),
-        "this_run": " to ".join(dict.fromkeys(map(shown_number, ends))),
+        "this_run": _ends(found),
         "note": f"{'Not in the paper. ' if judgement.is_ours else ''}{dates(judgement)}",
         "findings": [_finding(each) for each in found],
         "missing": judgement.missing,
@@ -391,14 +390,30 @@ def _claim(
     }
 
 
+def _found(judgement: Judgement) -> str:
+    """Say what the first rule found, and what it asks for."""
+    for rule in judgement.claim["rules"]:
+        found = [each for each in judgement.findings if each.about.startswith(rule["about"])]
+        if found:
+            return f"{rule['about']}: {_ends(found)} (rule: {found[0].rule})"
+    return ""
+
+
+def _ends(findings: Sequence[Finding]) -> str:
+    """Write the least and the largest of the values, or the one that both are written as."""
+    values = [each.value for each in findings]
+    ends = [min(values), max(values)] if values else []
+    return " to ".join(dict.fromkeys(map(shown_number, ends)))
+
+
 def _finding(finding: Finding) -> dict[str, str]:
-    data = finding.data + (" (a stand-in)" if finding.stand_in else "")
+    data = finding.data + (" (stand-in)" if finding.stand_in else "")
     spread = interval(finding)
     return {
         "about": " · ".join(filter(None, [finding.about, data])),
         "value": shown_number(finding.value) + (f" ({spread})" if spread else ""),
         "rule": finding.rule,
-        "result": _RESULTS[finding.holds],
+        "result": RESULTS[finding.holds],
     }
 
 

@@ -23,8 +23,7 @@ def publish(run: Path, published: Path) -> int:
     ------
     DataError
         If the fits of the run do not come from one commit without changes, nor its tables and
-        figures from one, or if a file, or one that it was
-        made from, is not what its job wrote.
+        figures from one, or if a file, or one that it was made from, is not what its job wrote.
     """
     files = sorted(
         [

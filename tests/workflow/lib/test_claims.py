@@ -236,7 +236,7 @@ def test_ledger_says_stand_in_in_every_line(tmp_path):
     text = written(tmp_path, judged(tmp_path, frame, {"protocol": PROTOCOL}))
     assert text.startswith("1 claims of the paper: 1 stand-in.\n")
     assert "**stand-in, held 1 of 1** · `c`" in text
-    assert "- it on digits (stand-in): 3.00 [1.52 to 4.48] (at least 0) ✓ (`a.csv`)" in text
+    assert "- it on digits (stand-in): 3.00 [1.52 to 4.48] (at least 0) held ✓ (`a.csv`)" in text
 
 
 def test_ledger_counts_our_own_checks_apart_and_says_when_rules_were_written(tmp_path):

@@ -65,10 +65,10 @@ def test_report_of_the_paper_opens_with_its_claims(tmp_path):
         ({"reproduced": 3}, "Yes: 3 of the paper's 3 claims reproduced."),
         (
             {"reproduced": 2, "partly": 1, "not reproduced": 1, "not run": 1},
-            "Mostly: 2 of the paper's 5 claims reproduced, 1 in part, 1 not, 1 not tested.",
+            "Mostly: 2 of the paper's 5 claims reproduced, 1 partly, 1 not reproduced, 1 not run.",
         ),
-        ({"reproduced": 1, "undecided": 2}, "In part: 1 of the paper's 3 claims reproduced, 2 un"),
-        ({"not reproduced": 2}, "No: 0 of the paper's 2 claims reproduced, 2 not."),
+        ({"reproduced": 1, "undecided": 2}, "Partly: 1 of the paper's 3 claims reproduced, 2 un"),
+        ({"not reproduced": 2}, "No: 0 of the paper's 2 claims reproduced, 2 not reproduced."),
         ({"reproduced": 1, "stand-in": 2}, "This run cannot tell: it tests 1 of the paper's 3 cl"),
     ],
 )
@@ -85,12 +85,14 @@ def test_own_data_leave_the_paper_out_of_titles_and_captions():
     assert (own.title, own.exhibits[0].caption) == ("Sums", "Sums on test rows.")
 
 
-def test_inline_figures_have_ids_of_their_own():
-    svg = '<?xml?><svg id="a"><use href="#b" clip-path="url(#c)" style="fill: #000000"/></svg>'
+def test_inline_figures_have_ids_of_their_own_and_nothing_that_is_not_seen():
+    svg = """<?xml?><svg id="a"><!-- 0.125 --><path id="b" d="M 0.125 1"/>
+      <use href="#b" clip-path="url(#c)" style="fill: #000000"/><text>0.125</text></svg>"""
     inline = inline_svg(svg, "rcca", 'say "so"')
     assert inline == (
-        '<svg role="img" aria-label="say &quot;so&quot;" id="rcca-a"><use href="#rcca-b" '
-        'clip-path="url(#rcca-c)" style="fill: currentColor"/></svg>'
+        '<svg role="img" aria-label="say &quot;so&quot;"><path id="rcca-b" d="M 0.12 1"/>\n'
+        '<use href="#rcca-b" clip-path="url(#rcca-c)" style="fill: currentColor"/>'
+        "<text>0.125</text></svg>"
     )
 
 
@@ -110,7 +112,7 @@ def test_numbers_are_typeset(text, shown):
 
 def test_tables_have_captions_and_headers():
     rendered = markdown("**A**: b\n\n| m | n |\n|---|---:|\n| 1 | -2 |\n", "label")
-    assert "<caption><strong>A</strong>: b</caption>" in rendered
+    assert "<caption><strong>A</strong> b</caption>" in rendered
     assert re.findall(r"<t[hd].*?</t[hd]>", rendered.replace("<thead>", "")) == [
         '<th scope="col">m</th>',
         '<th scope="col" style="text-align:right">n</th>',

@@ -61,7 +61,8 @@ def _grid(axes: Any, rows: pd.DataFrame, errors: "pd.Series[float]") -> None:
         NAMES[method] + (f"\nerror {errors[method]:.4f}" if method in errors else "")
         for method in methods
     ]
-    axes.imshow(np.concatenate(strips), interpolation="nearest")
+    # Without interpolation an SVG holds each pixel once, and the browser enlarges it.
+    axes.imshow(np.concatenate(strips), interpolation="none")
     height = strips[0].shape[0]
     axes.set_yticks([(i + 0.5 - _GAP / 2) * height for i in range(len(methods))], labels)
     axes.set_xticks([])

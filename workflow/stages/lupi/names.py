@@ -20,4 +20,4 @@ METHOD_NAMES = {
     "attributes": "attributes (oracle)",
     "attributes-permuted": "permuted attributes (oracle)",
 }
-PREPROCESSING_NAMES = {"raw": "raw counts", "zscore": "z-scores", "hellinger": "√L1"}
+PREPROCESSING_NAMES = {"raw": "raw counts", "zscore": "z-scores", "hellinger": "Hellinger"}

@@ -10,7 +10,7 @@ from scipy import stats
 
 from workflow.lib.exponents import fitted_exponent
 from workflow.lib.tables import BASELINE_NAMES, minutes, plus_minus
-from workflow.stages.rcca.blocks import Block, Columns, block, by_experiment, value
+from workflow.stages.rcca.blocks import Block, Columns, block, by_experiment, counted, value
 
 # What summaries and curves need of the stage's rows.
 _FIT_COLUMNS = (
@@ -196,7 +196,11 @@ def baseline_blocks(
             frame[frame["experiment"] == name] for frame in (summary, curve, search, kernel)
         )
         notes = [*_search_notes(tried), *_epoch_notes(rows, epochs), *_kernel_notes(exact)]
-        text = f"the {rows['components'].iloc[0]} largest correlations"
+        repeats = ", ".join(
+            f"{counted(row['repeats'], 'repeat')} of {BASELINE_NAMES[row['method']]}"
+            for row in rows.to_dict("records")
+        )
+        text = f"the {rows['components'].iloc[0]} largest correlations ({repeats})"
         return block(title, text, columns, rows, notes)
 
     return by_experiment(titles, not_run, made)

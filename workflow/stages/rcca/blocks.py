@@ -66,6 +66,11 @@ def between(least: float, most: float, form: str = ".0f") -> str:
     return f"{least:{form}}" if least == most else f"{least:{form}} to {most:{form}}"
 
 
+def counted(number: float, what: str) -> str:
+    """Write a number of things."""
+    return f"{number:.0f} {what}{'s' if number > 1 else ''}"
+
+
 def by_experiment(
     titles: Mapping[str, str], not_run: Mapping[str, str], make: Callable[[str, str], Block]
 ) -> list[Block]:
@@ -81,9 +86,9 @@ FIT: Columns = {"method": method_name, "m": value("m", ".0f")}
 
 
 def write_markdown(path: str | PathLike[str], blocks: Iterable[Block]) -> None:
-    """Write a table in blocks as Markdown."""
+    """Write a table in blocks as Markdown; what was not run comes last."""
     texts = []
-    for each in blocks:
+    for each in sorted(blocks, key=lambda each: not each.cells):
         lines = [f"**{each.title}**: {each.text}" if each.text else f"**{each.title}**"]
         lines += ["", *markdown_table(each.header, each.cells)] if each.cells else []
         lines += ["", *each.notes] if each.notes else []
@@ -92,9 +97,9 @@ def write_markdown(path: str | PathLike[str], blocks: Iterable[Block]) -> None:
 
 
 def write_latex(path: str | PathLike[str], blocks: Iterable[Block]) -> None:
-    """Write one ``tabular`` per block."""
+    """Write one ``tabular`` per block; what was not run comes last."""
     lines = ["% Needs \\usepackage{booktabs}."]
-    for each in blocks:
+    for each in sorted(blocks, key=lambda each: not each.cells):
         text = each.text[:1].upper() + each.text[1:]
         lines += [rf"\paragraph{{{escape(each.title)}}} {escape(text)}."]
         if each.cells:

@@ -230,5 +230,8 @@ def cv_figure(choice: pd.DataFrame, titles: Titles) -> Figure:
         for (axes,), rows in zip(panels, groups.values(), strict=True):
             axes.axhline(0, color=GREY, linewidth=1.0)
             _lines(axes, rows, "gain")
+            m = rows.loc[rows["feature_map"].isin(_RANDOM), "m"].unique()
+            if len(m) == 1:  # around which matplotlib would zoom
+                axes.set(xticks=m, xlim=(0, 2 * m[0]))
         _name_lines(figure, [axes for (axes,) in panels])
     return figure

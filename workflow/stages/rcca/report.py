@@ -98,7 +98,7 @@ if __name__ == "__main__":
             names = {name: titles[name] for name in asked.compared}
             found = curve, search, kernel, not_run, names
             write_markdown(out["baselines.md"], baselines_tables.baseline_blocks(baselines, *found))
-            said["baselines"] = sentences.on_baselines(baselines, titles)
+            said["baselines"] = sentences.on_baselines(baselines, titles, of_series)
         if "baselines_race.csv" in out:
             write_csv(out["baselines_race.csv"], baselines_tables.race(curve, summary))
         write_sentences(out, said)

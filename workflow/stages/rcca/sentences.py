@@ -1,13 +1,12 @@
 """What the tables and figures of stage rcca show, each in one sentence."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import pandas as pd
 
 from workflow.lib.sentences import FEATURES, at_largest_m, sentence, span
 from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES, minutes
-from workflow.stages.rcca.series import PROTOCOL_NAMES
+from workflow.stages.rcca.series import PROTOCOL_NAMES, Series
 from workflow.stages.rcca.table1 import leaked_shares
 
 Titles = Mapping[str, str]
@@ -78,13 +77,14 @@ def _linear(rows: pd.DataFrame, protocol: str) -> Iterator[str]:
 def _moves(rows: pd.DataFrame) -> Iterator[str]:
     """Say where the sums of each map go as m grows."""
     for kind, name in FEATURES.items():
-        own = rows[rows["feature_map"] == kind].sort_values("m")["test_mean"]
+        own = rows[rows["feature_map"] == kind].sort_values("m")
         if len(own):
-            first, last = f"{own.iloc[0]:.1f}", f"{own.iloc[-1]:.1f}"
-            verb = "rise" if own.iloc[-1] > own.iloc[0] else "fall"
-            yield (
-                f"{name} {verb} from {first} to {last}" if first != last else f"{name} give {last}"
-            )
+            first, last = own["test_mean"].iloc[0], own["test_mean"].iloc[-1]
+            verb = "rise" if last > first else "fall"
+            ends = f"{verb} from {first:.1f} to" if f"{first:.1f}" != f"{last:.1f}" else "give"
+            known = own["paper"].dropna()
+            paper = f" (paper: {span(known, '.1f')})" if len(known) else ""
+            yield f"{name} {ends} {last:.1f}{paper}"
 
 
 def on_floor(rows: pd.DataFrame) -> str:
@@ -113,11 +113,12 @@ def on_leaks(leaks: pd.DataFrame, titles: Titles) -> str:
 
 def on_minutes(summary: pd.DataFrame, titles: Titles) -> str:
     """Say what fits took on one core, and how many times as long the paper's and deep CCA took."""
+    timed = summary.dropna(subset="minutes_one_core")
+    groups = timed.groupby("experiment", sort=False, observed=True)
     return sentence(
         f"{titles[str(name)]}: {_took(rows)}"
-        for name, rows in summary.dropna(subset="minutes_one_core").groupby(
-            "experiment", sort=False, observed=True
-        )
+        for name, rows in groups
+        if rows["feature_map"].notna().any()
     )
 
 
@@ -175,17 +176,20 @@ def on_variants(compared: pd.DataFrame, titles: Titles) -> str:
     )
 
 
-def on_baselines(baselines: pd.DataFrame, titles: Titles) -> str:
-    """Say by how much RCCA at its largest m exceeds deep and kernel CCA, or falls short."""
-    return sentence(
-        f"{titles[str(name)]}: {', '.join(filter(None, map(_against, rows.to_dict('records'))))}"
-        for name, rows in baselines.groupby("experiment", sort=False)
-    )
+def on_baselines(baselines: pd.DataFrame, titles: Titles, series: Series) -> str:
+    """Say by how much RCCA at its largest m exceeds deep CCA; that of a series in a range."""
+    deep = baselines[baselines["method"].isin(["dcca", "dcca2013"])]
+    of = [series.get(name, {"name": name, "protocol": ""}) for name in deep["experiment"]]
+    deep = deep.assign(name=[each["name"] for each in of], part=[each["protocol"] for each in of])
+    clauses = [
+        f"{', '.join(filter(None, [titles[str(name)], PROTOCOL_NAMES.get(str(part), '')]))}: "
+        + ", ".join(_against(str(method), own) for method, own in rows.groupby("method"))
+        for (name, part), rows in deep.groupby(["name", "part"], sort=False)
+    ]
+    return sentence(clauses, "test sum of RCCA at the largest m")
 
 
-def _against(row: Mapping[Any, Any]) -> str:
-    known = {kind: row[f"{kind}_less"] for kind in FEATURES if pd.notna(row[f"{kind}_less"])}
-    if not known:
-        return ""
-    words = " and ".join(f"{FEATURES[kind]} {value:+.2f}" for kind, value in known.items())
-    return f"{words} against {BASELINE_NAMES[row['method']]}"
+def _against(method: str, rows: pd.DataFrame) -> str:
+    known = {kind: rows[f"{kind}_less"].dropna() for kind in FEATURES}
+    words = [f"{FEATURES[kind]} {span(less, '+.1f')}" for kind, less in known.items() if len(less)]
+    return f"{' and '.join(words)} against {BASELINE_NAMES[method]}"

@@ -8,7 +8,16 @@ import pandas as pd
 from scipy import stats
 
 from workflow.lib.published import published_column
-from workflow.stages.rcca.blocks import FIT, Block, Columns, block, by_experiment, spread, value
+from workflow.stages.rcca.blocks import (
+    FIT,
+    Block,
+    Columns,
+    block,
+    by_experiment,
+    counted,
+    spread,
+    value,
+)
 from workflow.stages.rcca.table1 import row_counts
 
 CONFIDENCE = 0.95
@@ -78,10 +87,10 @@ def over_speakers(speakers: pd.DataFrame, series: Series, published: pd.DataFram
     freedom = (found["speakers"] - 1).where(found["speakers"] > 1)
     quantile = stats.t.ppf((1 + CONFIDENCE) / 2, freedom)
     half = quantile * found["test_sd"] * np.sqrt(1 + 1 / found["speakers"])
-    # The paper's frames are random, and its deep CCA is none of 2013 of our own.
+    # The paper's frames are random.
     beside = found["series"].map({of["name"]: of["paper"] for of in series.values()})
-    as_theirs = (found["protocol"] == "frames") & (found["method"] != "dcca2013")
-    theirs = found.assign(experiment=as_theirs.map({True: "theirs"}), dataset=beside)
+    as_theirs = found["protocol"].map({"frames": "theirs"})
+    theirs = found.assign(experiment=as_theirs, dataset=beside)
     paper = published_column(theirs, published, ["theirs"])
     found = found.assign(low=found["test_mean"] - half, high=found["test_mean"] + half, paper=paper)
     return found.assign(
@@ -126,11 +135,11 @@ def _series_block(title: str, rows: pd.DataFrame) -> Block:
                 "–" if pd.isna(row["low"]) else f"{row['low']:.1f} to {row['high']:.1f}"
             ),
         }
-    count = rows["speakers"].max()
+    ours = rows[rows["feature_map"].notna()]
     text = (
         f"sum of the {rows['components'].iloc[0]} largest correlations on test rows, mean ± "
-        f"standard deviation over {count} dataset{'s' if count > 1 else ''} "
-        f"({row_counts(rows[rows['feature_map'].notna()], 'train')})"
+        f"standard deviation over {counted(rows['speakers'].max(), 'dataset')} "
+        f"({row_counts(ours, 'train')}, {counted(ours['repeats'].max(), 'repeat')} each)"
     )
     return block(title, text, columns, wide)
 

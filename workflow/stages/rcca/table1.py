@@ -19,6 +19,7 @@ from workflow.stages.rcca.blocks import (
     between,
     block,
     by_experiment,
+    counted,
     spread,
     value,
 )
@@ -177,11 +178,10 @@ def _experiment_block(title: str, summary: pd.DataFrame, name: str) -> Block:
     if rows["paper"].notna().any():
         columns |= {"paper": value("paper"), "difference": value("difference", "+.2f")}
     ours = rows[rows["feature_map"].notna()]
-    repeats = ours["repeats"].iloc[0]
     text = (
         f"sum of the {ours['components'].iloc[0]} largest correlations "
         f"({row_counts(ours, 'train')}, {row_counts(ours, 'test')}, "
-        f"{repeats} repeat{'s' if repeats > 1 else ''})"
+        f"{counted(ours['repeats'].iloc[0], 'repeat')})"
     )
     return block(title, text, columns, rows)
 

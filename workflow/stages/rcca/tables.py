@@ -7,7 +7,17 @@ import pandas as pd
 
 from workflow.lib.published import beside_published
 from workflow.lib.tables import plus_minus
-from workflow.stages.rcca.blocks import FIT, Block, Cell, Columns, between, block, spread, value
+from workflow.stages.rcca.blocks import (
+    FIT,
+    Block,
+    Cell,
+    Columns,
+    between,
+    block,
+    counted,
+    spread,
+    value,
+)
 from workflow.stages.rcca.series import PROTOCOL_NAMES, Series
 from workflow.stages.rcca.table1 import rcca_summary
 
@@ -65,7 +75,7 @@ def chosen(pairs: pd.DataFrame, series: Series) -> pd.DataFrame:
     DataFrame
         One row per experiment or series, protocol ("" outside series), map and m: the least and
         the largest reg chosen, mean and standard deviation of the test sums and of the gain, over
-        ``repeats`` pairs; ``on_edge`` if a choice has a note.
+        ``repeats`` pairs, or speakers with ``repeats_each``; ``on_edge`` if a choice has a note.
     """
     of = [series.get(name, {"name": name, "protocol": ""}) for name in pairs["experiment"]]
     in_series = pairs["experiment"].isin(series)
@@ -83,12 +93,14 @@ def chosen(pairs: pd.DataFrame, series: Series) -> pd.DataFrame:
         chosen=("test_sum", "mean"),
         fixed=("fixed_sum", "mean"),
         gain=("gain", "mean"),
+        repeats_each=("repeat", "nunique"),
     )
     found = means.groupby(keys, sort=False).agg(
         reg_min=("reg_min", "min"),
         reg_max=("reg_max", "max"),
         note=("note", "max"),
         repeats=("gain", "size"),
+        repeats_each=("repeats_each", "max"),
         chosen_mean=("chosen", "mean"),
         chosen_sd=("chosen", "std"),
         fixed_mean=("fixed", "mean"),
@@ -109,9 +121,16 @@ def chosen_blocks(choice: pd.DataFrame, titles: Mapping[str, str]) -> list[Block
         "gain": spread("gain", "+.2f"),
     }
     return [
-        block(titles[str(name)], PROTOCOL_NAMES.get(str(protocol), ""), columns, rows)
-        for (name, protocol), rows in choice.groupby(["experiment", "protocol"], sort=False)
+        block(titles[str(name)], _units(rows.iloc[0]), columns, rows)
+        for (name, _), rows in choice.groupby(["experiment", "protocol"], sort=False)
     ]
+
+
+def _units(row: Any) -> str:
+    if not row["protocol"]:
+        return counted(row["repeats"], "repeat")
+    datasets, each = counted(row["repeats"], "dataset"), counted(row["repeats_each"], "repeat")
+    return f"{PROTOCOL_NAMES[row['protocol']]}, {datasets}, {each} each"
 
 
 def _range(row: Any) -> str:

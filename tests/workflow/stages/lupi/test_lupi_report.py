@@ -117,7 +117,7 @@ def test_table_says_whose_each_method_is_and_what_was_not_run():
     found = text(table, accuracies(edge=["surf raw"]), {"awa": PAPER})
     for method, name in METHOD_NAMES.items():
         assert f"\n| {name} | {'paper' if method in PAPERS else 'ours'} | " in found
-    assert "| method | whose | raw counts | √L1 | published |" in found
+    assert "| method | whose | raw counts | Hellinger | published |" in found
     assert "8 partitions of 1000 training and 1000 test rows" in found
     assert "| 55.15 ± 1.18 |" in found
     assert " † |" not in found
@@ -159,8 +159,11 @@ def test_verdict_lays_out_the_pairs_it_rests_on():
     found = text(verdict, accuracies(**levels), {"awa": PAPER})
     assert "| RCCA (published) | regular features (published) | +7.58 [6.80, 8.37] |" in found
     references = ["regular features", "regular features, unit scale", "RCCA, label only"]
-    for reference in (*(f"{name} (√L1)" for name in references), "regular features (raw counts)"):
-        assert f"| RCCA (√L1) | {reference} | +" in found
+    for reference in (
+        *(f"{name} (Hellinger)" for name in references),
+        "regular features (raw counts)",
+    ):
+        assert f"| RCCA (Hellinger) | {reference} | +" in found
     plain = text(verdict, accuracies(methods=("surf", "rcca")), {})
     assert "ublished" not in plain
     assert "In short: a gain remains over the best baseline." in plain
@@ -170,7 +173,11 @@ def test_verdict_lays_out_the_pairs_it_rests_on():
 def test_figures_show_pairs_and_the_paper_s_beside_its_own_protocol_only():
     accuracy = accuracies()
     (axes,) = differences_figure(accuracy, PUBLISHED, {"awa": PAPER}, TITLES).axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["raw counts", "√L1", "paper"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        "raw counts",
+        "Hellinger",
+        "paper",
+    ]
     published = PUBLISHED["rcca_accuracy"] - PUBLISHED["surf_accuracy"]
     drawn = {line.get_label(): line.get_xdata() for line in axes.lines}
     assert list(drawn["paper"]) == published.tolist()
