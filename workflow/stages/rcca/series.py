@@ -136,10 +136,15 @@ def _series_block(title: str, rows: pd.DataFrame) -> Block:
             ),
         }
     ours = rows[rows["feature_map"].notna()]
+    repeats = [
+        f"{counted(those['repeats'].max(), 'repeat')} of {name}"
+        for protocol, name in PROTOCOL_NAMES.items()
+        if len(those := ours[ours["protocol"] == protocol])
+    ]
     text = (
         f"sum of the {rows['components'].iloc[0]} largest correlations on test rows, mean ± "
         f"standard deviation over {counted(rows['speakers'].max(), 'dataset')} "
-        f"({row_counts(ours, 'train')}, {counted(ours['repeats'].max(), 'repeat')} each)"
+        f"({row_counts(ours, 'train')}; {', '.join(repeats)})"
     )
     return block(title, text, columns, wide)
 

@@ -310,7 +310,7 @@ def test_series_table_and_figure_set_frames_beside_utterances_and_the_paper():
     summary, _, over, _ = speech_series()
     (block,) = series.series_blocks(over, SERIES, {})
     assert len(block.header) == 7
-    assert "standard deviation over 3 datasets (20000 training rows, 2 repeats each)" in block.text
+    assert "standard deviation over 3 datasets (20000 training rows; 2 repeats of " in block.text
     assert block.cells[1] == [
         "RCCA, Fourier", "1000", "62.00 ± 2.00", "41.00 ± 1.73", "68.79", "-6.79", "52.1 to 71.9",
     ]  # fmt: skip
