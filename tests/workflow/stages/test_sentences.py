@@ -189,7 +189,7 @@ def test_nothing_run_says_nothing():
         rcca.on_floor(frame("test_mean floor_mean")),
         rcca.on_minutes(none.assign(minutes_one_core=np.nan), TITLES),
         rcca.on_variants(frame("experiment feature_map m difference_mean"), TITLES),
-        rcca.on_choice(frame("feature_map protocol gain_mean")),
+        rcca.on_choice(frame("experiment feature_map protocol gain_mean"), TITLES),
         rpca.on_agreement(errors, TITLES),
         rpca.on_scatter(scores, TITLES),
         lupi.on_verdict(frame("experiment"), pairs, {}, TITLES),

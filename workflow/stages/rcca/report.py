@@ -76,7 +76,7 @@ if __name__ == "__main__":
             write_csv(out["rcca_cv.csv"], choice)
             write_markdown(out["rcca_cv.md"], tables.chosen_blocks(choice, titles))
             save(figures.cv_figure(choice, titles), out, "rcca_cv")
-            said["rcca_cv"] = sentences.on_choice(choice)
+            said["rcca_cv"] = sentences.on_choice(choice, titles)
         if "rcca_regs.md" in out:
             write_csv(out["rcca_regs.csv"], by_reg)
             write_markdown(out["rcca_regs.md"], tables.reg_blocks(by_reg, titles))

@@ -154,13 +154,13 @@ def on_regs(found: pd.DataFrame, titles: Titles) -> str:
     return sentence(clauses)
 
 
-def on_choice(choice: pd.DataFrame) -> str:
+def on_choice(choice: pd.DataFrame, titles: Titles) -> str:
     """Say what cross-validation of reg gains, apart for random frames and held-out utterances."""
-    random = choice[choice["feature_map"].isin(list(FEATURES))]
-    clauses = [
-        f"{PROTOCOL_NAMES.get(str(protocol), '')} {span(rows['gain_mean'], '+.2f')}".strip()
-        for protocol, rows in random.groupby("protocol", sort=False)
-    ]
+    random = choice[choice["feature_map"].isin(list(FEATURES))].fillna({"protocol": ""})
+    clauses = []
+    for (name, protocol), rows in random.groupby(["experiment", "protocol"], sort=False):
+        words = [titles[str(name)], PROTOCOL_NAMES.get(str(protocol), "")]
+        clauses.append(f"{', '.join(filter(None, words))} {span(rows['gain_mean'], '+.2f')}")
     return sentence(clauses, "gain in test sum by choosing reg with cross-validation")
 
 
