@@ -17,9 +17,11 @@ def verify(*paths: str | os.PathLike[str]) -> None:
         was read when the next one was made. Files without records may be gone: shards are deleted
         once they were used.
     """
-    waiting, found = {Path(path) for path in paths}, set[Path]()
+    waiting, found = [Path(path) for path in paths], set[Path]()
     while waiting:
         path = waiting.pop()
+        if path in found:
+            continue
         found.add(path)
         record = provenance.read_record(path)
         for file in map(Path, [*record.get("outputs", []), *record["inputs"]]):
@@ -27,5 +29,5 @@ def verify(*paths: str | os.PathLike[str]) -> None:
                 if not file.is_file():
                     remedy = provenance._remedy(path)
                     raise DataError(f"{file}: gone since {path} was made. {remedy}")
-                waiting |= {file} - found
+                waiting.append(file)
     provenance.verify(*paths)
