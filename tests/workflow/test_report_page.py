@@ -113,7 +113,7 @@ def test_every_claim_is_there_and_can_be_filtered_found_and_opened(page):
     assert not any(row.is_visible() for row in rows.all())
 
     page.locator(".verdicts div a").last.click()
-    assert rows.last.is_visible()
+    rows.last.wait_for(state="visible")  # the page hears of its new address after the click
     assert rows.last.locator("details").evaluate("details => details.open")
 
 
