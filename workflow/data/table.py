@@ -13,15 +13,7 @@ from workflow.lib.provenance import write_text
 def write_data_table(
     path: str | PathLike[str], prepared: Iterable[Prepared], unavailable: Mapping[str, str]
 ) -> None:
-    """Write the Markdown table, one line per dataset.
-
-    Parameters
-    ----------
-    path : path
-    prepared : iterable of Prepared
-    unavailable : mapping of str to str
-        Why each of the other datasets is missing.
-    """
+    """Write the Markdown table, one line per dataset, or the reason why it is unavailable."""
     lines = ["| dataset | what it is | rows | arrays | licence |", "|---|---|---:|---|---|"]
     for data in prepared:
         arrays = ", ".join(
