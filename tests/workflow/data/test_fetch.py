@@ -30,7 +30,7 @@ from projects import wait_for
 from workflow.data.archives import extract
 from workflow.data.checksums import Checksum
 from workflow.data.download import Patience
-from workflow.data.errors import FetchError
+from workflow.data.errors import DataError, FetchError
 from workflow.data.fetch import default_cache, fetch, in_mirror
 from workflow.data.sources import Bundle, File, NpmPackage, Url
 
@@ -356,6 +356,12 @@ def test_a_file_put_by_hand_is_accepted_if_right(tmp_path):
     (tmp_path / DIGEST).write_bytes(b"no")
     with pytest.raises(FetchError, match="damaged: its checksum is wrong"):
         fetch(a_file(), tmp_path)
+
+
+@pytest.mark.parametrize("arguments", [("abc",), ("G" * 64,), ("0" * 64, "md5")])
+def test_checksums_are_checked(arguments):
+    with pytest.raises(DataError, match="checksum"):
+        Checksum(*arguments)
 
 
 def test_git_blob_is_verified(server, tmp_path):

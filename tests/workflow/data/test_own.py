@@ -230,7 +230,7 @@ def test_check_finds_two_arrays_or_lists_them(command):
         (["check", "nowhere.mat"], "error: no file nowhere.mat under"),
         (["check", "nowhere.npz"], "error: no file nowhere.npz under"),
         (["check", "/dev/zero", "--kind", "mat"], "error: no file /dev/zero under"),
-        (["prepare", "nothing", "x"], "error: unknown dataset 'nothing'"),
+        (["prepare", "minst", "x"], "error: unknown dataset 'minst': known are digits, patches, "),
     ],
 )
 def test_command_fails_with_one_message(command, arguments, message):

@@ -2,7 +2,6 @@
 
 import bz2
 import gzip
-import hashlib
 import os
 import sys
 import tarfile
@@ -14,7 +13,6 @@ import pytest
 
 from files import MISSING, PYTHON_2, changed, idx, r_file, tar, track, txy, wav
 from workflow.data import archives, awa, cifar, microbeam, mnist, speech
-from workflow.data.checksums import Checksum
 from workflow.data.errors import DataError
 from workflow.data.microbeam import HOP, RATE, WINDOW, cepstra, read_pellets
 
@@ -163,17 +161,6 @@ def test_genuine_xrmb_frames_in_r_form(mirror):
     with np.load(mirror / "xrmb/jw11_tp005_491_frames.npz") as frames:
         assert np.array_equal(arrays["x"], frames["X1"])
         assert np.array_equal(arrays["y"], frames["X2"])
-
-
-def test_checksums(file):
-    blob = Checksum("ce013625030ba8dba906f756967f9e9ca394464a", "git-blob")
-    path = file(b"hello\n")
-    assert blob.matches(path)
-    assert Checksum(hashlib.sha256(b"hello\n").hexdigest()).matches(path)
-    assert not blob.matches(file(b"hello"))
-    for arguments in (("abc",), ("G" * 64,), ("0" * 64, "md5")):
-        with pytest.raises(DataError, match="checksum"):
-            Checksum(*arguments)
 
 
 @pytest.fixture
