@@ -175,14 +175,7 @@ def end_labels(axes: Any) -> None:
 
 
 def save(figure: Figure, outputs: Mapping[str, str], name: str) -> None:
-    """Write a figure as ``<name>.svg`` and ``<name>.png``, without dates in them.
-
-    Parameters
-    ----------
-    figure : Figure
-    outputs : mapping of file name to path
-    name : str
-    """
+    """Write a figure to the outputs ``<name>.svg`` and ``<name>.png``, without dates in them."""
     values = _named_points(figure)
     with matplotlib.rc_context(STYLE):
         for kind, metadata in (("svg", {"Date": None}), ("png", {})):

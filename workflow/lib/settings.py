@@ -150,13 +150,7 @@ def run_model() -> type[RunSettings]:
 
 
 def check(config: Mapping[Any, Any]) -> RunSettings:
-    """Check a configuration and fill in the defaults.
-
-    Raises
-    ------
-    WorkflowError
-        Naming every wrong key or value and the rule it breaks.
-    """
+    """Check a configuration and fill in the defaults; name all wrong keys and values if not."""
     if problems := list(_keys_that_are_not_text(config)):
         raise _mistakes(problems)
     try:
@@ -174,13 +168,7 @@ def _mistakes(problems: Iterable[str]) -> WorkflowError:
 
 
 def read(file: Path) -> RunSettings:
-    """Read settings from a file and check them.
-
-    Raises
-    ------
-    WorkflowError
-        If `strict_yaml.load` refuses the file, or as `check` does.
-    """
+    """Read settings from a file and check them."""
     return check(load(file))
 
 
