@@ -8,28 +8,21 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    Field,
-    StringConstraints,
-    ValidationError,
-    create_model,
-)
+from pydantic import BaseModel, Field, StringConstraints, ValidationError, create_model
 from pydantic.fields import FieldInfo
 from snakemake.exceptions import WorkflowError
 
 from workflow.data.catalogue import CATALOGUE, Facts
 from workflow.lib.exhibits import stage_names
 from workflow.lib.models import (
+    PRINTABLE,
     Distinct,
     Name,
     Repeats,
     Settings,
     Stage,
     Title,
-    matching,
-    printable,
+    must,
     unknown_dataset,
 )
 from workflow.lib.strict_yaml import load
@@ -37,15 +30,15 @@ from workflow.lib.strict_yaml import load
 # Files are named after it, and `results/published` is what `make publish` writes.
 RunName = Annotated[
     str,
-    matching(
-        "[A-Za-z0-9][A-Za-z0-9._-]{,99}",
+    must(
         "must be a name: letters, digits, dots, underscores and hyphens, beginning with a letter "
         "or digit, at most 100 in all",
+        re.compile("[A-Za-z0-9][A-Za-z0-9._-]{,99}").fullmatch,
     ),
 ]
 # From the top of the file; numbers are positions in a list.
 KeyPath = tuple[int | str, ...]
-FileName = Annotated[str, StringConstraints(min_length=1), AfterValidator(printable)]
+FileName = Annotated[str, StringConstraints(min_length=1), PRINTABLE]
 
 
 class Place(Settings):
