@@ -243,12 +243,17 @@ def _findings(claim: str, rule: Rule, run: Run) -> Iterator[Finding]:
     ranked = {key: wanted for key, wanted in where.items() if wanted in list(_RANKS)}
     plain = {key: wanted for key, wanted in where.items() if key not in ranked}
     rows = _select(run.rows(rule["csv"], source.experiments), plain)
-    for name, whole in _groups(rows, rule.get("each", [])):
+    if rows.empty:
+        return
+    each = rule.get("each", [])
+    groups: Any = rows.groupby(each, sort=False) if each else [((), rows)]
+    for key, whole in groups:
         group = _select(whole, ranked)
         sample = _sample(group, rule, run, source)
         if len(sample):
-            is_open = rule.get("open_if") in group and group[rule["open_if"]].any()
-            yield _finding(claim, rule, name, source, sample, is_open=bool(is_open))
+            is_open = rule.get("open_if") in group and bool(group[rule["open_if"]].any())
+            about = ", ".join([str(rule["about"]), *map(_spelled, each, key)])
+            yield _finding(claim, rule, about, source, sample, is_open=is_open)
 
 
 def _select(frame: pd.DataFrame, where: Rule) -> pd.DataFrame:
@@ -262,16 +267,6 @@ def _select(frame: pd.DataFrame, where: Rule) -> pd.DataFrame:
         values = wanted if isinstance(wanted, list) else [wanted]
         frame = frame[frame[column].isin(values)]
     return frame
-
-
-def _groups(rows: pd.DataFrame, columns: list[str]) -> Iterator[tuple[str, pd.DataFrame]]:
-    if not len(rows):
-        return
-    if not columns:
-        yield "", rows
-        return
-    for key, group in rows.groupby(columns, sort=False):
-        yield ", ".join(map(_spelled, columns, key)), group
 
 
 def _spelled(column: str, value: Any) -> str:
@@ -342,7 +337,7 @@ def _half_width(group: pd.DataFrame, rule: Rule) -> "pd.Series[float]":
 
 
 def _finding(
-    claim: str, rule: Rule, name: str, source: Source, sample: pd.DataFrame, *, is_open: bool
+    claim: str, rule: Rule, about: str, source: Source, sample: pd.DataFrame, *, is_open: bool
 ) -> Finding:
     value, low, high = _estimate(sample, is_point=bool(rule.get("point")))
     least, most = rule.get("at_least", -np.inf), rule.get("at_most", np.inf)
@@ -352,7 +347,7 @@ def _finding(
     holds = None if is_open else holds
     return Finding(
         claim=claim,
-        about=", ".join(filter(None, [str(rule["about"]), name])),
+        about=about,
         data=source.data,
         stand_in=source.stand_in,
         csv=rule["csv"],

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import SequenceMatcher
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -204,6 +205,8 @@ _RULES = {
     "dict_type": "must consist of keys and values",
     "model_type": "must consist of keys and values",
 }
+# Ratio of `difflib` above which one key may be a misspelling of another.
+_ALIKE = 0.65
 
 
 def _keys_that_are_not_text(config: Any, *place: str) -> Iterator[str]:
@@ -298,27 +301,12 @@ def _suggestion(path: KeyPath) -> str:
     *above, key = (part for part in path if isinstance(part, str))
     known = [each for each in _known_keys() if each[-1] != "<name>"]
     siblings = [each for each in known if _matches(tuple(above), each[:-1])]
-    limit = max(1, len(key) // 3)
-    distances = {each: _distance(key, str(each[-1])) for each in known}
-    near = min(siblings, key=distances.__getitem__)
-    if distances[near] <= limit:
+    likeness = {each: SequenceMatcher(None, key, str(each[-1])).ratio() for each in known}
+    near = max(siblings, key=likeness.__getitem__)
+    if likeness[near] > _ALIKE:
         return f"did you mean {near[-1]!r}?"
-    near = min(known, key=lambda each: (distances[each], each[0] != path[0], each))
-    if distances[near] <= limit:
+    near = min(known, key=lambda each: (-likeness[each], each[0] != path[0], each))
+    if likeness[near] > _ALIKE:
         where = "" if len(near) > 1 else " at the top level"
         return f"did you mean {_joined(near)!r}{where}?"
     return f"known here are {', '.join(str(each[-1]) for each in siblings)}"
-
-
-def _distance(one: str, other: str) -> int:
-    """Count the letters to insert, delete, replace or swap with the next between two words."""
-    rows = [list(range(len(other) + 1))]
-    for i, letter in enumerate(one, start=1):
-        row = [i]
-        for j, wanted in enumerate(other, start=1):
-            steps = [row[-1] + 1, rows[-1][j] + 1, rows[-1][j - 1] + (letter != wanted)]
-            if i > 1 and j > 1 and (one[i - 2], letter) == (wanted, other[j - 2]):
-                steps.append(rows[-2][j - 2] + 1)
-            row.append(min(steps))
-        rows.append(row)
-    return rows[-1][-1]
