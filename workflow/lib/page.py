@@ -127,7 +127,11 @@ def write_page(
         run=run,
         title=title,
         answers=[answer(judgements), *[each.sentence for each in answers]],
-        counts=_counts(judgements),
+        counts={
+            whose: Counter(each.verdict for each in judgements if each.is_ours == is_ours)
+            for whose, is_ours in (("paper", False), ("ours", True))
+        },
+        signs=SIGNS,
         topics=_topics(judgements, sections, place),
         standing_in=sorted(standing_in),
         top=_grouped(top, place),
@@ -263,20 +267,6 @@ def answer(judgements: Sequence[Judgement]) -> str:
     return f"{word}: {held} of the paper's {asked} claims reproduced{''.join(rest)}."
 
 
-def _counts(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
-    """Count the verdicts, of the paper's claims and of ours."""
-    return [
-        {
-            "verdict": verdict,
-            "kind": verdict.replace(" ", "-"),
-            "sign": SIGNS[verdict],
-            "paper": sum(each.verdict == verdict for each in judgements if not each.is_ours),
-            "ours": sum(each.verdict == verdict for each in judgements if each.is_ours),
-        }
-        for verdict in VERDICTS
-    ]
-
-
 def _topics(
     judgements: Sequence[Judgement], sections: Sequence[Section], place: Path
 ) -> list[dict[str, Any]]:
@@ -322,8 +312,6 @@ def _claim(
     return {
         **judgement.claim,
         "verdict": judgement.verdict,
-        "kind": judgement.verdict.replace(" ", "-"),
-        "sign": SIGNS[judgement.verdict],
         "found": _found(judgement),
         "held": judgement.held.removeprefix("held "),
         "this_run": _ends(found),
