@@ -8,11 +8,7 @@ import pandas as pd
 from scipy import stats
 
 MAP_NAMES = {"linear": "linear CCA", "fourier": "RCCA, Fourier", "nystroem": "RCCA, Nyström"}
-BASELINE_NAMES = {
-    "dcca": "deep CCA",
-    "dcca2013": "deep CCA as of 2013",
-    "kcca": "exact kernel CCA",
-}
+BASELINE_NAMES = {"dcca": "deep CCA", "dcca2013": "deep CCA as of 2013", "kcca": "exact kernel CCA"}
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -137,27 +137,27 @@ def choose(jobs: Iterable[Job], prepared: Mapping[str, float], seconds: float) -
     ``seconds`` is what all jobs and the preparation of their datasets may take; ``prepared`` says
     how long preparing each dataset takes.
     """
-    queues: dict[str, list[tuple[int, Job]]] = {}
-    seen = Counter[tuple[str, ...]]()
-    for job in sorted(jobs, key=lambda job: job.seconds):
-        kind = job.rule, *job.datasets
-        queues.setdefault(job.rule.partition("_")[0], []).append((seen[kind], job))
-        seen[kind] += 1
-    for queue in queues.values():
-        queue.sort(key=lambda each: each[0])
+    cheapest = sorted(jobs, key=lambda job: job.seconds)
+    by_kind = _in_turns(cheapest, lambda job: (job.rule, *job.datasets))
     chosen: list[Job] = []
     there: set[str] = set()
-    while any(queues.values()):
-        for queue in queues.values():
-            while queue:
-                _, job = queue.pop(0)
-                cost = job.seconds + sum(prepared.get(name, 0) for name in job.datasets - there)
-                if cost <= seconds:
-                    seconds -= cost
-                    there |= job.datasets
-                    chosen.append(job)
-                    break
+    for job in _in_turns(by_kind, lambda job: job.rule.partition("_")[0]):
+        cost = job.seconds + sum(prepared.get(name, 0) for name in job.datasets - there)
+        if cost <= seconds:
+            seconds -= cost
+            there |= job.datasets
+            chosen.append(job)
     return chosen
+
+
+def _in_turns(jobs: Sequence[Job], group: Callable[[Job], Hashable]) -> list[Job]:
+    """Let groups of jobs take turns; within a group, jobs stay in order."""
+    seen = Counter[Hashable]()
+    turns = []
+    for job in jobs:
+        turns.append((seen[group(job)], job))
+        seen[group(job)] += 1
+    return [job for _, job in sorted(turns, key=lambda each: each[0])]
 
 
 def available_sample(

@@ -24,6 +24,7 @@ BASE = TEST_SETTINGS
 # What tells of the program, not of the settings.
 INTERNAL = re.compile(r"\.py\b|line \d|pydantic|validation error|Traceback|Input|\\z|workflow/")
 MINE = {"kind": "npy", "x": "a.npy", "y": "b.npy"}
+TWICE = {"file": "x.csv", "columns": ["a", "a"]}
 SPEECH = BASE["rcca"]["speech"]
 # Key, its value (... for none; a tuple where a key is no text), words of the sentence.
 OF_THE_RUN = [
@@ -33,11 +34,6 @@ OF_THE_RUN = [
     ("run", "r" * 101, "at most 100 in all"),
     ("run", "published", "run: 'published' is the name of what `make publish` writes; choose"),
     ("run", "Published", "run: 'Published' is the name of what `make publish` writes; choose"),
-    (
-        "datasets.mine",
-        {"kind": "csv", "x": {"file": "x.csv", "columns": ["a", "a"]}, "y": "y.csv"},
-        "datasets.mine.x.columns: ['a', 'a'] must not repeat a value",
-    ),
     ("run", None, "run: None must be text (name of the run; results go to `results/<run>`)"),
     ("rcaa", {}, "rcaa: unknown key; did you mean 'rcca'?"),
     ("sed", 1, "sed: unknown key; did you mean 'seed'?"),
@@ -81,6 +77,7 @@ OF_THE_RUN = [
     ("datasets.mine", MINE, "datasets.mine: there is no file 'a.npy' under "),
     ("datasets.mine", MINE | {"x": "x" * 5000}, "datasets.mine: there is no file 'xxx"),
     ("datasets.mine", MINE | {"x": "a\0b"}, "must not have line breaks or other control char"),
+    ("datasets.mine", MINE | {"x": TWICE}, "mine.x.columns: ['a', 'a'] must not repeat a value"),
     ("datasets.mine", MINE | {"kind": "xls"}, "kind: 'xls' must be 'npz', 'npy', 'csv' or 'mat'"),
     ("datasets.mine", MINE | {"y": 3}, "datasets.mine.y: 3 must be text or must consist of keys"),
     ("datasets.mine", MINE | {"y": {"name": "a"}}, "datasets.mine.y.file: required, but not given"),
