@@ -18,7 +18,6 @@ FILES = [
         TESTS / "workflow" / f"{name}.py"
         for name in (
             "lib/test_exact",
-            "lib/test_kcca",
             "stages/bounds/test_norms",
             "stages/lupi/test_svmpath",
             "stages/lupi/test_svmplus",

@@ -37,7 +37,7 @@ gather_request = asks(
         "published": getattr(settings, w.stage).published(),
     },
 )
-claims_request = asks("lib/claims_table.py", {})
+claims_request = asks("lib/claims.py", {})
 page_request = asks(
     "lib/page.py",
     {
@@ -119,7 +119,7 @@ rule claims:
     params:
         request=claims_request.asked,
     script:
-        "lib/claims_table.py"
+        "lib/claims.py"
 
 
 rule page:
