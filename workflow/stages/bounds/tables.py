@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from workflow.lib.tables import markdown_table, number
+from workflow.lib.tables import number, titled_table
 from workflow.stages.bounds.norms import (
     cca_bound,
     correlation_bound,
@@ -39,19 +39,10 @@ _POINT = [*_PANEL, "value", "n", "m", "gamma"]
 
 
 def draws(norms: pd.DataFrame, fixed: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
-    """Sort the norms into the panels of the figure.
+    """Sort the norms into the panels of the figure: one row per panel, value and ``draw``.
 
-    Parameters
-    ----------
-    norms : DataFrame
-        Of `workflow.stages.bounds.fit.simulate`, any number of sweeps.
-    fixed : mapping of sweep to its ``n``, ``m`` and ``gamma`` while they do not vary
-
-    Returns
-    -------
-    DataFrame
-        One row per panel, value and ``draw``. Both views count as draws of ‖K̂ − K‖. For RCCA
-        ``norm`` is the larger of its two blocks, ``one_block`` their mean.
+    ``fixed`` has n, m and γ of each sweep while they do not vary. Both views count as draws of
+    ‖K̂ − K‖. For RCCA ``norm`` is the larger of its two blocks, ``one_block`` their mean.
     """
     found = []
     for sweep, rows in norms.groupby("experiment", sort=False):
@@ -88,23 +79,10 @@ def _of_panel(rows: pd.DataFrame, panel: str) -> pd.DataFrame:
 def points(drawn: pd.DataFrame, published: pd.DataFrame, sweeps: Sequence[str]) -> pd.DataFrame:
     """Summarise the draws at every point, beside the paper's value and the bounds.
 
-    Parameters
-    ----------
-    drawn : DataFrame
-        Of `draws`.
-    published : DataFrame
-        ``resources/paper/fig_bounds.csv``.
-    sweeps : sequence of str
-        Those whose points are the paper's; its values stand beside no other.
-
-    Returns
-    -------
-    DataFrame
-        ``point`` in words, ``mean`` with its 95 % confidence interval ``mean_low`` to
-        ``mean_high``, the range ``low`` to ``high`` of 95 % of the draws, ``published``, ``ratio``
-        of ours to it with an interval ``ratio_low`` to ``ratio_high`` that allows for the error of
-        the paper's mean too, and the bounds: ``bound_printed``, for RPCA ``bound_sharp`` with the
-        measured ‖K‖, and for RCCA ``bound_proved``.
+    The paper's values stand beside the given sweeps alone. ``mean_low`` to ``mean_high`` is the
+    95 % confidence interval of the mean, ``low`` to ``high`` the range of 95 % of the draws; the
+    interval of ``ratio``, ours over the paper's, allows for the error of the paper's mean too.
+    ``bound_sharp`` is for RPCA with the measured ‖K‖, ``bound_proved`` for RCCA.
     """
     groups = drawn.groupby(_POINT, sort=False)
     summary = groups.agg(
@@ -142,48 +120,36 @@ def _bounds(row: Mapping[Any, Any]) -> dict[str, float]:
     }
 
 
-def panels(drawn: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
-    """Fit a power law to each panel, and compare its level with the paper's and the bounds'.
+def power_laws(drawn: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
+    """Fit a power law to each sweep and panel; compare its level with the paper's and the bounds'.
 
-    Parameters
-    ----------
-    drawn : DataFrame
-        Of `draws`.
-    summary : DataFrame
-        Of `points`.
-
-    Returns
-    -------
-    DataFrame
-        One row per sweep and panel: ``exponent`` of the mean norm with its 95 % confidence interval
-        (jackknife over draws), ``relative_exponent`` of the norm over ‖K‖ likewise, the exponent
-        claimed and that of the paper's points; ``level``, the geometric mean of ours over the
-        paper's, with the least and most, ``one_block_level`` the same with one block in place of
-        the larger; least and most of bound over mean norm.
+    ``exponent`` is that of the mean norm with its 95 % confidence interval (jackknife over draws),
+    ``relative_exponent`` likewise of the norm over ‖K‖; ``level`` is the geometric mean of ours
+    over the paper's, ``one_block_level`` the same with one block in place of the larger; then the
+    least and most of bound over mean norm.
     """
-    return pd.DataFrame(
-        [
-            {
+    found = []
+    for _, rows in summary.groupby(_PANEL, sort=False):
+        if len(rows) > 1:
+            panel, varying = rows[["panel", "varying"]].iloc[0]
+            own = drawn.merge(rows[_POINT])
+            relative = own.assign(norm=own["norm"] / own["kernel_norm"])
+            laws = {
                 **rows[_PANEL].iloc[0],
                 "draws": rows["draws"].min(),
-                **_exponents(drawn.merge(rows[_POINT])),
-                "claimed": CLAIMED[rows["panel"].iloc[0], rows["varying"].iloc[0]],
+                **_exponent(own, "exponent"),
+                **_exponent(relative, "relative_exponent"),
+                "claimed": CLAIMED[panel, varying],
                 **_levels(rows),
-                **_looseness(rows),
             }
-            for _, rows in summary.groupby(_PANEL, sort=False)
-            if len(rows) > 1
-        ]
-    )
+            for form in ("printed", "sharp"):
+                looseness = rows[f"bound_{form}"] / rows["mean"]
+                laws |= {f"{form}_least": looseness.min(), f"{form}_most": looseness.max()}
+            found.append(laws)
+    return pd.DataFrame(found)
 
 
-def _exponents(drawn: pd.DataFrame) -> dict[str, float]:
-    relative = drawn.assign(norm=drawn["norm"] / drawn["kernel_norm"])
-    of_relative = {f"relative_{name}": value for name, value in _exponent(relative).items()}
-    return {**_exponent(drawn), **of_relative}
-
-
-def _exponent(drawn: pd.DataFrame) -> dict[str, float]:
+def _exponent(drawn: pd.DataFrame, name: str) -> dict[str, float]:
     table = drawn.pivot(index="draw", columns="value", values="norm")
     norms, count = table.to_numpy(), len(table)
     weights = _slope_weights(table.columns.to_numpy())
@@ -192,8 +158,7 @@ def _exponent(drawn: pd.DataFrame) -> dict[str, float]:
         without = np.log((norms.sum(axis=0) - norms) / (count - 1)) @ weights
         error = np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum())
         half = float(_half_width(error, count))
-    ends = {"exponent_low": exponent - half, "exponent_high": exponent + half}
-    return {"exponent": exponent, **ends}
+    return {name: exponent, f"{name}_low": exponent - half, f"{name}_high": exponent + half}
 
 
 def _slope_weights(values: Any) -> npt.NDArray[np.float64]:
@@ -220,25 +185,14 @@ def _levels(rows: pd.DataFrame) -> dict[str, float]:
     return dict(zip(columns, (exponent, level, ratio.min(), ratio.max(), of_block), strict=True))
 
 
-def _looseness(rows: pd.DataFrame) -> dict[str, float]:
-    ratios = {form: rows[f"bound_{form}"] / rows["mean"] for form in ("printed", "sharp")}
-    return {
-        f"{form}_{end}": float(getattr(ratio, least)())
-        for form, ratio in ratios.items()
-        for end, least in (("least", "min"), ("most", "max"))
-    }
-
-
 def bounds_table(fits: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """Lay out `panels` in Markdown, one block per sweep."""
+    """Lay out `power_laws` in Markdown, one block per sweep."""
     return "\n".join(
-        line
-        for name, title in titles.items()
-        for line in _block(title, fits[fits["experiment"] == name])
+        _block(title, fits[fits["experiment"] == name]) for name, title in titles.items()
     )
 
 
-def _block(title: str, rows: pd.DataFrame) -> list[str]:
+def _block(title: str, rows: pd.DataFrame) -> str:
     is_published = rows["published_exponent"].notna().any()
     header = ["norm", "against", "exponent", "95 %", "claimed"]
     header += ["paper's points", "ours / paper's", "one block / paper's"] if is_published else []
@@ -262,12 +216,8 @@ def _block(title: str, rows: pd.DataFrame) -> list[str]:
             _span(row, f"{form}_least", f"{form}_most", ".1f") for form in ("printed", "sharp")
         ]
         cells.append(line)
-    return [
-        f"**{title}**: exponents of mean norms, their level, and how loose the bounds are",
-        "",
-        *markdown_table(header, cells),
-        "",
-    ]
+    lead = f"**{title}**: exponents of mean norms, their level, and how loose the bounds are"
+    return titled_table(lead, header, cells)
 
 
 def _span(row: Mapping[Any, Any], low: str, high: str, form: str) -> str:
@@ -277,26 +227,16 @@ def _span(row: Mapping[Any, Any], low: str, high: str, form: str) -> str:
 def against_the_bound(violations: pd.DataFrame) -> pd.DataFrame:
     """Average the errors of the counterexample, beside the bound and the limit for large n.
 
-    Parameters
-    ----------
-    violations : DataFrame
-        Of `workflow.stages.bounds.theorem4.violations`.
-
-    Returns
-    -------
-    DataFrame
-        One row per kind of features, γ, n and ``ratio``; ``excess`` is the mean error over the
-        bound, which it violates where it is above 1. ``excess_high`` is infinite: larger n or other
-        data may give more, so that no finite number of cases shows that the bound holds.
+    ``excess`` is the mean error over the bound, which it violates where it is above 1.
+    ``excess_high`` is infinite: larger n or other data may give more, so that no finite number of
+    cases shows that the bound holds.
     """
     groups = violations.groupby(["features", "gamma", "n", "ratio", "m"], sort=False)
     summary = groups.agg(
         repeats=("repeat", "nunique"), error=("error", "mean"), sd=("error", "std")
     ).reset_index()
-    cases = [
-        (n, m, gamma, FEATURES[features])
-        for features, gamma, n, _, m in summary[groups.keys].itertuples(index=False)
-    ]
+    factors = summary["features"].map(FEATURES)
+    cases = [*zip(summary["n"], summary["m"], summary["gamma"], factors, strict=True)]
     summary["bound"] = [cca_bound(n, m, gamma, factor=2 / factor) for n, m, gamma, factor in cases]
     summary["limit"] = [
         limiting_cca_error(n, m / n, factor * gamma) for n, m, gamma, factor in cases
@@ -305,40 +245,28 @@ def against_the_bound(violations: pd.DataFrame) -> pd.DataFrame:
 
 
 def against_m(correlations: pd.DataFrame) -> pd.DataFrame:
-    """Average the errors of squared canonical correlations, beside the bound that holds for them.
-
-    Parameters
-    ----------
-    correlations : DataFrame
-        Of `workflow.stages.bounds.theorem4.correlation_errors`.
-    """
-    summary = (
-        correlations.groupby(["gamma", "n", "m"])
-        .agg(
-            repeats=("repeat", "nunique"),
-            error=("error", "mean"),
-            sd=("error", "std"),
-            kernel_norm=("kernel_norm", "mean"),
-        )
-        .reset_index()
-    )
+    """Average the errors of squared canonical correlations, beside the bound that does hold."""
+    groups = correlations.groupby(["gamma", "n", "m"])
+    summary = groups.agg(
+        repeats=("repeat", "nunique"),
+        error=("error", "mean"),
+        sd=("error", "std"),
+        kernel_norm=("kernel_norm", "mean"),
+    ).reset_index()
     cases = summary[["n", "m", "gamma"]].itertuples(index=False)
     return summary.assign(bound=[correlation_bound(*case) for case in cases])
 
 
 def theorem4_table(summary: pd.DataFrame) -> str:
     """Lay out `against_the_bound`: error over bound, one block per features and γ."""
-    lines = []
+    blocks = []
     for (features, gamma), rows in summary.groupby(["features", "gamma"], sort=False):
-        name = _FEATURE_NAMES[str(features)]
+        name = f"{_FEATURE_NAMES[str(features)]}, γ = {gamma:g}"
         cells = rows.assign(cell=rows["excess"].map(_excess))
-        lines += [
-            f"**{name}, γ = {gamma:g}**: mean error over Theorem 4's bound",
-            "",
-            *_pivoted(cells.pivot(index="ratio", columns="n", values="cell"), "m/n", "n"),
-            "",
-        ]
-    return "\n".join(lines)
+        table = cells.pivot(index="ratio", columns="n", values="cell")
+        lead = f"**{name}**: mean error over Theorem 4's bound"
+        blocks.append(_pivoted(lead, table, "m/n", "n"))
+    return "\n".join(blocks)
 
 
 def _excess(value: float) -> str:
@@ -349,21 +277,16 @@ def _excess(value: float) -> str:
 def correlations_table(summary: pd.DataFrame) -> str:
     """Lay out `against_m`: error and bound by m, one column per γ."""
     cells = [f"{row['error']:.2g} ({row['bound']:.2g})" for row in summary.to_dict("records")]
-    table = summary.assign(cell=cells).pivot(index="m", columns="gamma", values="cell")
-    lines = [
+    lead = (
         f"**Largest error of a squared canonical correlation, n = {summary['n'].iloc[0]}** "
-        "(in brackets the bound that holds)",
-        "",
-        *_pivoted(table, "m", "γ"),
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def _pivoted(table: pd.DataFrame, of_rows: str, of_columns: str) -> list[str]:
-    """Lay out cells by two variables, given by their symbols."""
-    cells = zip(table.index, table.fillna("–").to_numpy(), strict=True)
-    return markdown_table(
-        [of_rows, *(f"{of_columns} = {value:g}" for value in table)],
-        [[f"{value:g}", *row] for value, row in cells],
+        "(in brackets the bound that holds)"
     )
+    table = summary.assign(cell=cells).pivot(index="m", columns="gamma", values="cell")
+    return _pivoted(lead, table, "m", "γ")
+
+
+def _pivoted(lead: str, table: pd.DataFrame, of_rows: str, of_columns: str) -> str:
+    """Lay out cells by two variables, given by their symbols."""
+    header = [of_rows, *(f"{of_columns} = {value:g}" for value in table)]
+    cells = zip(table.index, table.fillna("–").to_numpy(), strict=True)
+    return titled_table(lead, header, [[f"{value:g}", *row] for value, row in cells])

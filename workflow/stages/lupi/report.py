@@ -1,24 +1,215 @@
-"""Tables, verdict and figures of stage lupi."""
+"""Figures and sentences of stage lupi, and the job that makes them, the tables and the verdict."""
 
+from collections.abc import Mapping
+from textwrap import fill
+from typing import Any
+
+import matplotlib
+import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
-from workflow.lib.figures import save
+from workflow.lib.figures import BLUE, GREY, STYLE, legend, save, wrapped
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv, write_text
-from workflow.lib.sentences import write_sentences
-from workflow.stages.lupi.figures import differences_figure, methods_figure, reg_figure
-from workflow.stages.lupi.sentences import on_differences, on_methods, on_reg, on_verdict
+from workflow.lib.sentences import at_largest_m, sentence, span, write_sentences
+from workflow.stages.lupi.names import METHOD_NAMES, PREPROCESSING_NAMES
 from workflow.stages.lupi.tables import (
     ACCURACY_COLUMNS,
     SETTINGS_COLUMNS,
+    Paper,
     blocks,
+    conclusion,
+    half_width,
     lupi_pairs,
     lupi_summary,
     published_pair,
     table,
     verdict,
 )
+
+Papers = Mapping[str, Paper]
+Titles = Mapping[str, str]
+_ORACLES = ("attributes", "attributes-permuted", "majority")
+_AGAINST_REG: dict[str, dict[str, Any]] = {
+    "rcca": {"marker": "o"},
+    "rcca-five": {"marker": "X", "linestyle": ":"},
+}
+_HOLLOW = {"color": BLUE, "markerfacecolor": "white"}
+
+
+def differences_figure(
+    accuracy: pd.DataFrame, published: pd.DataFrame, papers: Papers, titles: Titles
+) -> Figure:
+    """RCCA minus the regular features in each partition, with means and 95 % intervals.
+
+    The paper's partitions stand beside the experiments in ``papers`` and no other.
+    """
+    groups = accuracy.groupby("experiment", sort=False)
+    strips = {str(name): _differences(own) for name, own in groups}
+    for name in strips.keys() & papers.keys():
+        strips[name]["paper"] = published["rcca_accuracy"] - published["surf_accuracy"]
+    heights = [0.6 + 0.36 * len(each) for each in strips.values()] or [1]
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(6.5, sum(heights) + 0.5), layout="constrained")
+        grid = figure.subplots(
+            len(heights), squeeze=False, sharex=True, gridspec_kw={"height_ratios": heights}
+        )
+        for axes, (name, strip) in zip(grid[:, 0], strips.items(), strict=False):
+            for height, (label, values) in enumerate(strip.items()):
+                _strip(axes, height, values, label)
+            axes.set_yticks(range(len(strip)), list(strip))
+            axes.set_ylim(len(strip) - 0.5, -0.5)
+            axes.axvline(0, color=GREY, linewidth=1)
+            axes.set_ylabel("preprocessing")
+            axes.set_title(wrapped(titles[name]), loc="left")
+        grid[-1, 0].set_xlabel("test accuracy, RCCA minus regular features, points")
+    return figure
+
+
+def _differences(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return the paired differences by the name of their preprocessing."""
+    columns = ["preprocessing", "partition"]
+    table = rows.pivot_table(index=columns, columns="method", values="test_accuracy")
+    pairs = (table["rcca"] - table["surf"]).dropna()
+    return {name: pairs[each] for each, name in PREPROCESSING_NAMES.items() if each in pairs.index}
+
+
+def _strip(axes: Any, height: float, values: Any, label: str) -> None:
+    """Draw values as dots, and above them their mean with its 95 % interval (Student's)."""
+    look = _HOLLOW if label == "paper" else {"color": BLUE}
+    below = np.full(len(values), height + 0.17)
+    axes.plot(values, below, linestyle="none", marker="o", markersize=3.5, label=label, **look)
+    mean, half = values.mean(), half_width(values.std(), len(values))
+    row = {"difference": mean, "low": mean - half, "high": mean + half}
+    _interval(axes, row, height - 0.17, marker="D", label=f"{label}, mean", **look)
+
+
+def methods_figure(pairs: pd.DataFrame, papers: Papers, titles: Titles) -> Figure:
+    """Paired difference of each method from the regular features, a column per preprocessing."""
+    drawn = pairs["alike"].astype(bool) & (pairs["reference"] == "surf")
+    rows = pairs[drawn & ~pairs["method"].isin(_ORACLES)]
+    with matplotlib.rc_context(STYLE):
+        height = 1 + 0.2 * rows["method"].nunique()
+        figure, panels = _grid(rows, titles, "", height, sharex=True, sharey="row")
+        for axes, name, own in panels:
+            found = own.set_index("method")
+            names = {each: label for each, label in METHOD_NAMES.items() if each in found.index}
+            for place, (method, label) in enumerate(names.items()):
+                color = BLUE if "rcca" in method else GREY
+                _interval(axes, found.loc[method], place, marker="o", label=label, color=color)
+                if method == "rcca" and name in papers:
+                    _interval(axes, papers[name], place, marker="D", label="paper", **_HOLLOW)
+                    axes.text(papers[name]["difference"], place - 0.25, "paper", ha="center")
+            axes.axvline(0, color=GREY, linewidth=1)
+            axes.set_yticks(range(len(names)), list(names.values()))
+            axes.set_ylim(len(names) - 0.5, -0.5)
+        figure.supxlabel("test accuracy minus that of the regular features, points", fontsize=9)
+    return figure
+
+
+def _interval(axes: Any, row: Any, height: float, **look: Any) -> None:
+    ends = [[row["difference"] - row["low"]], [row["high"] - row["difference"]]]
+    axes.errorbar(row["difference"], height, xerr=ends, linestyle="none", capsize=2, **look)
+
+
+def reg_figure(settings: pd.DataFrame, titles: Titles) -> Figure:
+    """RCCA minus the regular features against reg, at the largest m, with 95 % intervals."""
+    keys = ["experiment", "preprocessing", "partition"]
+    largest = settings.groupby("experiment")["m"].transform("max")
+    rows = settings[settings["method"].isin(_AGAINST_REG) & (settings["m"] == largest)]
+    surf = settings[settings["method"] == "surf"].set_index(keys)["test_accuracy"]
+    rows = rows.join(surf.rename("surf"), on=keys)
+    rows = rows.assign(difference=rows["test_accuracy"] - rows["surf"])
+    with matplotlib.rc_context(STYLE):
+        figure, panels = _grid(rows, titles, "\nminus regular features, points", 2.5, sharey="row")
+        for axes, _, own in panels:
+            regs = sorted(own["reg"].unique())
+            for shift, (method, found) in enumerate(own.groupby("method")):
+                groups = found.groupby("reg")["difference"]
+                means, halves = groups.mean(), half_width(groups.std(), groups.count())
+                # Evenly spaced: the smallest reg is orders of magnitude below the others.
+                places = [regs.index(reg) + 0.1 * shift for reg in means.index]
+                look = {"color": BLUE, "capsize": 2, **_AGAINST_REG[str(method)]}
+                axes.errorbar(places, means, halves, label=METHOD_NAMES[str(method)], **look)
+            axes.axhline(0, color=GREY, linewidth=1)
+            axes.set_xticks(range(len(regs)), [f"{reg:g}" for reg in regs])
+            axes.set_xlabel(f"reg, $m$ = {own['m'].max():.0f}")
+        legend(figure, figure.axes)
+    return figure
+
+
+def _grid(
+    rows: pd.DataFrame, titles: Titles, quantity: str, height: float, **shared: Any
+) -> tuple[Figure, list[tuple[Any, str, pd.DataFrame]]]:
+    """Make panels, a row per experiment and a column per preprocessing, each with its rows.
+
+    Experiments that compare RCCA alone with the regular features are left out beside others.
+    """
+    names = list(dict.fromkeys(rows.loc[rows["method"] != "rcca", "experiment"]))
+    names = names or list(dict.fromkeys(rows["experiment"]))
+    kinds = [kind for kind in PREPROCESSING_NAMES if kind in set(rows["preprocessing"])]
+    shape = max(len(names), 1), max(len(kinds), 1)
+    size = (2.6 * shape[1] + 0.8, height * shape[0] + 0.4)
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(*shape, squeeze=False, **shared)
+    panels = []
+    for line, name in zip(grid, names, strict=False):
+        line[0].set_ylabel(fill(titles[name], 32) + quantity)
+        for axes, kind in zip(line, kinds, strict=True):
+            own = rows[(rows["experiment"] == name) & (rows["preprocessing"] == kind)]
+            axes.set_title(PREPROCESSING_NAMES[kind])
+            axes.set_visible(len(own) > 0)
+            if len(own):
+                panels.append((axes, name, own))
+    return figure, panels
+
+
+def say(
+    summary: pd.DataFrame,
+    pairs: pd.DataFrame,
+    settings: pd.DataFrame,
+    papers: Papers,
+    titles: Titles,
+) -> dict[str, str]:
+    """Say of the first experiment what each table and figure shows, in one sentence."""
+    if not len(summary):
+        return {}
+    name = summary["experiment"].iloc[0]
+    summary, pairs, settings = (
+        rows[rows["experiment"] == name] for rows in (summary, pairs, settings)
+    )
+    against = pairs[pairs["alike"] & (pairs["reference"] == "surf")]
+    gains = [
+        f"{row['difference']:+.2f} with {PREPROCESSING_NAMES[row['preprocessing']]} "
+        f"[{row['low']:+.2f}, {row['high']:+.2f}]"
+        for row in against[against["method"] == "rcca"].to_dict("records")
+    ]
+    methods = against[~against["method"].isin(_ORACLES)]
+    best: Any = methods.iloc[methods["difference"].argmax()]
+    rcca = at_largest_m(settings[(settings["method"] == "rcca") & settings["reg"].notna()])
+    means = rcca.groupby(["preprocessing", "reg"], sort=False)["test_accuracy"].mean()
+    spans = [
+        f"{span(own)} % with {PREPROCESSING_NAMES[str(kind)]}"
+        for kind, own in means.groupby("preprocessing", sort=False)
+    ]
+    clauses = {
+        "lupi_verdict": [conclusion(summary, pairs, papers.get(name))],
+        "lupi": [
+            f"RCCA minus regular features, in points: {', '.join(gains)}",
+            f"the paper's {papers[name]['difference']:+.2f}" if name in papers else "",
+        ],
+        "lupi_methods": [
+            f"{(methods['low'] > 0).sum()} of {len(methods)} pairs of method and preprocessing "
+            "gain over the regular features by their 95 % interval",
+            f"the largest mean gain is {best['difference']:+.2f} points "
+            f"({METHOD_NAMES[best['method']]}, {PREPROCESSING_NAMES[best['preprocessing']]})",
+        ],
+        "lupi_reg": [f"over reg = {span(rcca['reg'], 'g')} RCCA's accuracy is {', '.join(spans)}"],
+    }
+    return {exhibit: sentence(parts, titles[name]) for exhibit, parts in clauses.items()}
+
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
@@ -38,10 +229,4 @@ if __name__ == "__main__":
         save(differences_figure(accuracy, published, papers, titles), out, "lupi")
         save(methods_figure(pairs, papers, titles), out, "lupi_methods")
         save(reg_figure(settings, titles), out, "lupi_reg")
-        sentences = {
-            "lupi_verdict": on_verdict(summary, pairs, papers, titles),
-            "lupi": on_differences(pairs, papers, titles),
-            "lupi_methods": on_methods(pairs, titles),
-            "lupi_reg": on_reg(settings, titles),
-        }
-        write_sentences(out, sentences)
+        write_sentences(out, say(summary, pairs, settings, papers, titles))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,31 +30,17 @@ _CONTROLS = (
     "surf-scaled", "random", "rcca-least-reg", "rcca-crossfit", "rcca-five", "rcca-y",
     "rcca-attributes", "rcca-permuted-animals", "rcca-permuted-images", "rcca-animal", "lda",
 )  # fmt: skip
+# The paper's pairs as a row of `lupi_pairs`, with both standard deviations.
 Paper = Mapping[str, Any]
 
 
-class Side(NamedTuple):
-    """One side of a comparison."""
-
-    method: str
-    preprocessing: str
-
-
 def lupi_summary(accuracy: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation over partitions, in per cent.
+    """Mean and standard deviation over partitions, in per cent, by preprocessing and method.
 
-    Parameters
-    ----------
-    accuracy : DataFrame
-        Rows of the stage: one per experiment, partition, preprocessing and method.
-
-    Returns
-    -------
-    DataFrame
-        One row per experiment, preprocessing and method, with 95 % intervals of the mean test
-        accuracy (Student's) and of its standard deviation (chi-squared), the deviation that
-        binomial noise of the test rows alone would give, and the numbers of partitions in which
-        the fit did not reach its tolerance or the cost is at an end of its grid.
+    With 95 % intervals of the mean test accuracy (Student's) and of its standard deviation
+    (chi-squared), the deviation that binomial noise of the test rows alone would give, and the
+    numbers of partitions in which the fit did not reach its tolerance or the cost is at an end of
+    its grid.
     """
     flags = {
         "unsolved": accuracy["solved"].isin([False, "False"]),
@@ -93,15 +79,10 @@ def lupi_pairs(accuracy: pd.DataFrame) -> pd.DataFrame:
     """Compare methods partition by partition.
 
     Every method with the regular features under its own preprocessing, RCCA with its controls, and
-    RCCA with the regular features, scaled or not, under every other preprocessing.
-
-    Returns
-    -------
-    DataFrame
-        One row per experiment and pair: whether both are preprocessed ``alike``, mean accuracies,
-        their difference in points with its 95 % interval (Student's), the same in per cent of the
-        reference (``relative``), and the p-value of Wilcoxon's signed-rank test. ``on_edge`` counts
-        the partitions in which the method's cost was chosen at an end of its grid.
+    RCCA with the regular features, scaled or not, under every other preprocessing. Differences are
+    in points with their 95 % intervals (Student's), and ``relative`` ones in per cent of the
+    reference; the p-value is that of Wilcoxon's signed-rank test. ``on_edge`` counts the partitions
+    in which the method's cost was chosen at an end of its grid.
     """
     rows = []
     for name, own in accuracy.groupby("experiment", sort=False):
@@ -111,24 +92,25 @@ def lupi_pairs(accuracy: pd.DataFrame) -> pd.DataFrame:
         on_edge = own["cost_on_edge"].isin([True, "True"])
         edges = on_edge.groupby([own["method"], own["preprocessing"]]).sum()
         labels = {"experiment": name, "dataset": own["dataset"].iloc[0]}
-        sides = [Side(*column) for column in table.columns]
+        sides: list[Any] = table.columns.to_list()
         rows += [
             {**labels, **_pair(table, side, reference), "on_edge": int(edges[side])}
             for side, reference in product(sides, sides)
-            if _is_wanted(side, reference)
+            if _is_wanted(*side, *reference)
         ]
     return pd.DataFrame(rows, columns=PAIR_COLUMNS)
 
 
-def _is_wanted(side: Side, reference: Side) -> bool:
-    if side.preprocessing != reference.preprocessing:
-        return side.method == "rcca" and reference.method in _BASELINES
-    if reference.method == "surf":
-        return side.method != "surf"
-    return side.method == "rcca" and reference.method in _CONTROLS
+def _is_wanted(method: str, preprocessing: str, reference: str, its_preprocessing: str) -> bool:
+    if preprocessing != its_preprocessing:
+        return method == "rcca" and reference in _BASELINES
+    if reference == "surf":
+        return method != "surf"
+    return method == "rcca" and reference in _CONTROLS
 
 
-def _pair(table: pd.DataFrame, side: Side, reference: Side) -> dict[str, Any]:
+def _pair(table: pd.DataFrame, side: tuple[str, str], reference: tuple[str, str]) -> dict[str, Any]:
+    """Compare two columns, each a method and its preprocessing."""
     pairs = table[[side, reference]].dropna()
     differences, base = pairs[side] - pairs[reference], pairs[reference].mean()
     mean, half = differences.mean(), half_width(differences.std(), len(pairs))
@@ -136,11 +118,9 @@ def _pair(table: pd.DataFrame, side: Side, reference: Side) -> dict[str, Any]:
     relative = [100 * value / base for value in values.values()]
     moved = differences[differences != 0]
     return {
-        "method": side.method,
-        "preprocessing": side.preprocessing,
-        "reference": reference.method,
-        "reference_preprocessing": reference.preprocessing,
-        "alike": side.preprocessing == reference.preprocessing,
+        **dict(zip(["method", "preprocessing"], side, strict=True)),
+        **dict(zip(["reference", "reference_preprocessing"], reference, strict=True)),
+        "alike": side[1] == reference[1],
         "partitions": len(pairs),
         "mean": pairs[side].mean(),
         "reference_mean": base,
@@ -151,8 +131,8 @@ def _pair(table: pd.DataFrame, side: Side, reference: Side) -> dict[str, Any]:
 
 
 def published_pair(published: pd.DataFrame) -> dict[str, Any]:
-    """Return the paper's pairs as a row of `lupi_pairs`, with both standard deviations."""
-    rcca, surf = Side("rcca", "published"), Side("surf", "published")
+    """Compare the paper's accuracies in pairs as well."""
+    rcca, surf = ("rcca", "published"), ("surf", "published")
     table = pd.DataFrame({rcca: published["rcca_accuracy"], surf: published["surf_accuracy"]})
     return {**_pair(table, rcca, surf), "sd": table[rcca].std(), "reference_sd": table[surf].std()}
 
@@ -166,15 +146,8 @@ def blocks(
 ) -> str:
     """Return a block of Markdown per experiment, by `table` or `verdict`.
 
-    Parameters
-    ----------
-    lines : callable
-    frames : pair of DataFrame
-        Of `lupi_summary` and `lupi_pairs`.
-    papers : mapping of experiment to `published_pair`
-        Of those on the paper's data.
-    titles : mapping of experiment to title
-    not_run : mapping of experiment to reason
+    From the frames of `lupi_summary` and `lupi_pairs`; ``papers`` has the experiments on the
+    paper's data.
     """
 
     def block(name: str, title: str) -> str:
