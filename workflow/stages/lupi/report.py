@@ -147,13 +147,12 @@ def _grid(
 
     Experiments that compare RCCA alone with the regular features are left out beside others.
     """
-    names = list(dict.fromkeys(rows.loc[rows["method"] != "rcca", "experiment"]))
-    names = names or list(dict.fromkeys(rows["experiment"]))
+    others = rows[rows["method"] != "rcca"]
+    names = (others if len(others) else rows)["experiment"].unique()
     kinds = [kind for kind in PREPROCESSING_NAMES if kind in set(rows["preprocessing"])]
-    shape = max(len(names), 1), max(len(kinds), 1)
-    size = (2.6 * shape[1] + 0.8, height * shape[0] + 0.4)
-    figure = Figure(figsize=size, layout="constrained")
-    grid = figure.subplots(*shape, squeeze=False, **shared)
+    down, across = max(len(names), 1), max(len(kinds), 1)
+    figure = Figure(figsize=(2.6 * across + 0.8, height * down + 0.4), layout="constrained")
+    grid = figure.subplots(down, across, squeeze=False, **shared)
     panels = []
     for line, name in zip(grid, names, strict=False):
         line[0].set_ylabel(fill(titles[name], 32) + quantity)

@@ -114,18 +114,22 @@ def _pair(table: pd.DataFrame, side: tuple[str, str], reference: tuple[str, str]
     pairs = table[[side, reference]].dropna()
     differences, base = pairs[side] - pairs[reference], pairs[reference].mean()
     mean, half = differences.mean(), half_width(differences.std(), len(pairs))
-    values = {"difference": mean, "low": mean - half, "high": mean + half}
-    relative = [100 * value / base for value in values.values()]
     moved = differences[differences != 0]
     return {
-        **dict(zip(["method", "preprocessing"], side, strict=True)),
-        **dict(zip(["reference", "reference_preprocessing"], reference, strict=True)),
+        "method": side[0],
+        "preprocessing": side[1],
+        "reference": reference[0],
+        "reference_preprocessing": reference[1],
         "alike": side[1] == reference[1],
         "partitions": len(pairs),
         "mean": pairs[side].mean(),
         "reference_mean": base,
-        **values,
-        **dict(zip(["relative", "relative_low", "relative_high"], relative, strict=True)),
+        "difference": mean,
+        "low": mean - half,
+        "high": mean + half,
+        "relative": 100 * mean / base,
+        "relative_low": 100 * (mean - half) / base,
+        "relative_high": 100 * (mean + half) / base,
         "p": float(stats.wilcoxon(moved).pvalue) if len(moved) else 1.0,
     }
 
