@@ -1,168 +1,304 @@
-"""Figures and sentences of stage lupi, and the job that makes them, the tables and the verdict."""
+"""Stage lupi for readers: accuracies, paired differences, their tables, and what they show."""
 
-from collections.abc import Mapping
-from textwrap import fill
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
+from scipy import stats
 
-from workflow.lib.figures import BLUE, GREY, STYLE, legend, save, wrapped
+from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv, write_text
 from workflow.lib.sentences import at_largest_m, sentence, span, write_sentences
-from workflow.stages.lupi.names import METHOD_NAMES, PREPROCESSING_NAMES
-from workflow.stages.lupi.tables import (
-    ACCURACY_COLUMNS,
-    SETTINGS_COLUMNS,
-    Paper,
-    blocks,
-    conclusion,
+from workflow.lib.tables import by_experiment, markdown_table, number, plus_minus
+from workflow.stages.lupi.figures import (
+    ORACLES,
+    Papers,
+    Titles,
+    differences_figure,
     half_width,
-    lupi_pairs,
-    lupi_summary,
-    published_pair,
-    table,
-    verdict,
+    methods_figure,
+    reg_figure,
 )
+from workflow.stages.lupi.names import METHOD_NAMES, PREPROCESSING_NAMES
 
-Papers = Mapping[str, Paper]
-Titles = Mapping[str, str]
-_ORACLES = ("attributes", "attributes-permuted", "majority")
-_AGAINST_REG: dict[str, dict[str, Any]] = {
-    "rcca": {"marker": "o"},
-    "rcca-five": {"marker": "X", "linestyle": ":"},
-}
-_HOLLOW = {"color": BLUE, "markerfacecolor": "white"}
+# Methods that the paper reports on; the others are ours.
+PAPERS = ("surf", "rcca", "rcca-five", "svm+", "attributes")
+# What the tables need of the stage's rows.
+ACCURACY_COLUMNS = [
+    "experiment", "dataset", "partition", "preprocessing", "method", "cv_accuracy",
+    "train_accuracy", "test_accuracy", "solved", "cost_on_edge", "n_train", "n_test",
+]  # fmt: skip
+SETTINGS_COLUMNS = [*ACCURACY_COLUMNS, "m", "reg", "cost"]
+PAIR_COLUMNS = [
+    "experiment", "dataset", "method", "preprocessing", "reference", "reference_preprocessing",
+    "alike", "partitions", "mean", "reference_mean", "difference", "low", "high", "relative",
+    "relative_low", "relative_high", "p", "on_edge",
+]  # fmt: skip
+_BASELINES = ("surf", "surf-scaled")
+# What RCCA is compared with under the same preprocessing, besides the regular features.
+_CONTROLS = (
+    "surf-scaled", "random", "rcca-least-reg", "rcca-crossfit", "rcca-five", "rcca-y",
+    "rcca-attributes", "rcca-permuted-animals", "rcca-permuted-images", "rcca-animal", "lda",
+)  # fmt: skip
+# The paper's pairs as a row of `lupi_pairs`, with both standard deviations.
+Paper = Mapping[str, Any]
 
 
-def differences_figure(
-    accuracy: pd.DataFrame, published: pd.DataFrame, papers: Papers, titles: Titles
-) -> Figure:
-    """RCCA minus the regular features in each partition, with means and 95 % intervals.
+def lupi_summary(accuracy: pd.DataFrame) -> pd.DataFrame:
+    """Mean and standard deviation over partitions, in per cent, by preprocessing and method.
 
-    The paper's partitions stand beside the experiments in ``papers`` and no other.
+    With 95 % intervals of the mean test accuracy (Student's) and of its standard deviation
+    (chi-squared), the deviation that binomial noise of the test rows alone would give, and the
+    numbers of partitions in which the fit did not reach its tolerance or the cost is at an end of
+    its grid.
     """
-    groups = accuracy.groupby("experiment", sort=False)
-    strips = {str(name): _differences(own) for name, own in groups}
-    for name in strips.keys() & papers.keys():
-        strips[name]["paper"] = published["rcca_accuracy"] - published["surf_accuracy"]
-    heights = [0.6 + 0.36 * len(each) for each in strips.values()] or [1]
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(6.5, sum(heights) + 0.5), layout="constrained")
-        grid = figure.subplots(
-            len(heights), squeeze=False, sharex=True, gridspec_kw={"height_ratios": heights}
+    flags = {
+        "unsolved": accuracy["solved"].isin([False, "False"]),
+        "on_edge": accuracy["cost_on_edge"].isin([True, "True"]),
+    }
+    groups = accuracy.assign(**flags).groupby(["experiment", "preprocessing", "method"], sort=False)
+    summary = groups.agg(
+        dataset=("dataset", "first"),
+        n_train=("n_train", "first"),
+        n_test=("n_test", "first"),
+        partitions=("partition", "nunique"),
+        cv_mean=("cv_accuracy", "mean"),
+        train_mean=("train_accuracy", "mean"),
+        test_mean=("test_accuracy", "mean"),
+        test_sd=("test_accuracy", "std"),
+        unsolved=("unsolved", "sum"),
+        on_edge=("on_edge", "sum"),
+    ).reset_index()
+    mean, deviation, count = summary["test_mean"], summary["test_sd"], summary["partitions"]
+    half, freedom = half_width(deviation, count), np.maximum(count - 1, 1)
+    return summary.assign(
+        test_low=mean - half,
+        test_high=mean + half,
+        sd_low=deviation * np.sqrt(freedom / stats.chi2.ppf(0.975, freedom)),
+        sd_high=deviation * np.sqrt(freedom / stats.chi2.ppf(0.025, freedom)),
+        binomial_sd=np.sqrt(mean * (100 - mean) / summary["n_test"]),
+    )
+
+
+def lupi_pairs(accuracy: pd.DataFrame) -> pd.DataFrame:
+    """Compare methods partition by partition.
+
+    Every method with the regular features under its own preprocessing, RCCA with its controls, and
+    RCCA with the regular features, scaled or not, under every other preprocessing. Differences are
+    in points with their 95 % intervals (Student's), and ``relative`` ones in per cent of the
+    reference; the p-value is that of Wilcoxon's signed-rank test. ``on_edge`` counts the partitions
+    in which the method's cost was chosen at an end of its grid.
+    """
+    rows = []
+    for name, own in accuracy.groupby("experiment", sort=False):
+        table = own.pivot_table(
+            index="partition", columns=["method", "preprocessing"], values="test_accuracy"
         )
-        for axes, (name, strip) in zip(grid[:, 0], strips.items(), strict=False):
-            for height, (label, values) in enumerate(strip.items()):
-                _strip(axes, height, values, label)
-            axes.set_yticks(range(len(strip)), list(strip))
-            axes.set_ylim(len(strip) - 0.5, -0.5)
-            axes.axvline(0, color=GREY, linewidth=1)
-            axes.set_ylabel("preprocessing")
-            axes.set_title(wrapped(titles[name]), loc="left")
-        grid[-1, 0].set_xlabel("test accuracy, RCCA minus regular features, points")
-    return figure
+        on_edge = own["cost_on_edge"].isin([True, "True"])
+        edges = on_edge.groupby([own["method"], own["preprocessing"]]).sum()
+        labels = {"experiment": name, "dataset": own["dataset"].iloc[0]}
+        sides: list[Any] = table.columns.to_list()
+        rows += [
+            {**labels, **_pair(table, side, reference), "on_edge": int(edges[side])}
+            for side, reference in product(sides, sides)
+            if _is_wanted(*side, *reference)
+        ]
+    return pd.DataFrame(rows, columns=PAIR_COLUMNS)
 
 
-def _differences(rows: pd.DataFrame) -> dict[str, Any]:
-    """Return the paired differences by the name of their preprocessing."""
-    columns = ["preprocessing", "partition"]
-    table = rows.pivot_table(index=columns, columns="method", values="test_accuracy")
-    pairs = (table["rcca"] - table["surf"]).dropna()
-    return {name: pairs[each] for each, name in PREPROCESSING_NAMES.items() if each in pairs.index}
+def _is_wanted(method: str, preprocessing: str, reference: str, its_preprocessing: str) -> bool:
+    if preprocessing != its_preprocessing:
+        return method == "rcca" and reference in _BASELINES
+    if reference == "surf":
+        return method != "surf"
+    return method == "rcca" and reference in _CONTROLS
 
 
-def _strip(axes: Any, height: float, values: Any, label: str) -> None:
-    """Draw values as dots, and above them their mean with its 95 % interval (Student's)."""
-    look = _HOLLOW if label == "paper" else {"color": BLUE}
-    below = np.full(len(values), height + 0.17)
-    axes.plot(values, below, linestyle="none", marker="o", markersize=3.5, label=label, **look)
-    mean, half = values.mean(), half_width(values.std(), len(values))
-    row = {"difference": mean, "low": mean - half, "high": mean + half}
-    _interval(axes, row, height - 0.17, marker="D", label=f"{label}, mean", **look)
+def _pair(table: pd.DataFrame, side: tuple[str, str], reference: tuple[str, str]) -> dict[str, Any]:
+    """Compare two columns, each a method and its preprocessing."""
+    pairs = table[[side, reference]].dropna()
+    differences, base = pairs[side] - pairs[reference], pairs[reference].mean()
+    mean, half = differences.mean(), half_width(differences.std(), len(pairs))
+    moved = differences[differences != 0]
+    return {
+        "method": side[0],
+        "preprocessing": side[1],
+        "reference": reference[0],
+        "reference_preprocessing": reference[1],
+        "alike": side[1] == reference[1],
+        "partitions": len(pairs),
+        "mean": pairs[side].mean(),
+        "reference_mean": base,
+        "difference": mean,
+        "low": mean - half,
+        "high": mean + half,
+        "relative": 100 * mean / base,
+        "relative_low": 100 * (mean - half) / base,
+        "relative_high": 100 * (mean + half) / base,
+        "p": float(stats.wilcoxon(moved).pvalue) if len(moved) else 1.0,
+    }
 
 
-def methods_figure(pairs: pd.DataFrame, papers: Papers, titles: Titles) -> Figure:
-    """Paired difference of each method from the regular features, a column per preprocessing."""
-    drawn = pairs["alike"].astype(bool) & (pairs["reference"] == "surf")
-    rows = pairs[drawn & ~pairs["method"].isin(_ORACLES)]
-    with matplotlib.rc_context(STYLE):
-        height = 1 + 0.2 * rows["method"].nunique()
-        figure, panels = _grid(rows, titles, "", height, sharex=True, sharey="row")
-        for axes, name, own in panels:
-            found = own.set_index("method")
-            names = {each: label for each, label in METHOD_NAMES.items() if each in found.index}
-            for place, (method, label) in enumerate(names.items()):
-                color = BLUE if "rcca" in method else GREY
-                _interval(axes, found.loc[method], place, marker="o", label=label, color=color)
-                if method == "rcca" and name in papers:
-                    _interval(axes, papers[name], place, marker="D", label="paper", **_HOLLOW)
-                    axes.text(papers[name]["difference"], place - 0.25, "paper", ha="center")
-            axes.axvline(0, color=GREY, linewidth=1)
-            axes.set_yticks(range(len(names)), list(names.values()))
-            axes.set_ylim(len(names) - 0.5, -0.5)
-        figure.supxlabel("test accuracy minus that of the regular features, points", fontsize=9)
-    return figure
+def published_pair(published: pd.DataFrame) -> dict[str, Any]:
+    """Compare the paper's accuracies in pairs as well."""
+    rcca, surf = ("rcca", "published"), ("surf", "published")
+    table = pd.DataFrame({rcca: published["rcca_accuracy"], surf: published["surf_accuracy"]})
+    return {**_pair(table, rcca, surf), "sd": table[rcca].std(), "reference_sd": table[surf].std()}
 
 
-def _interval(axes: Any, row: Any, height: float, **look: Any) -> None:
-    ends = [[row["difference"] - row["low"]], [row["high"] - row["difference"]]]
-    axes.errorbar(row["difference"], height, xerr=ends, linestyle="none", capsize=2, **look)
+def blocks(
+    lines: Callable[..., list[str]],
+    frames: Sequence[pd.DataFrame],
+    papers: Papers,
+    titles: Titles,
+    not_run: Mapping[str, str],
+) -> str:
+    """Return a block of Markdown per experiment, by `table` or `verdict`.
 
-
-def reg_figure(settings: pd.DataFrame, titles: Titles) -> Figure:
-    """RCCA minus the regular features against reg, at the largest m, with 95 % intervals."""
-    keys = ["experiment", "preprocessing", "partition"]
-    largest = settings.groupby("experiment")["m"].transform("max")
-    rows = settings[settings["method"].isin(_AGAINST_REG) & (settings["m"] == largest)]
-    surf = settings[settings["method"] == "surf"].set_index(keys)["test_accuracy"]
-    rows = rows.join(surf.rename("surf"), on=keys)
-    rows = rows.assign(difference=rows["test_accuracy"] - rows["surf"])
-    with matplotlib.rc_context(STYLE):
-        figure, panels = _grid(rows, titles, "\nminus regular features, points", 2.5, sharey="row")
-        for axes, _, own in panels:
-            regs = sorted(own["reg"].unique())
-            for shift, (method, found) in enumerate(own.groupby("method")):
-                groups = found.groupby("reg")["difference"]
-                means, halves = groups.mean(), half_width(groups.std(), groups.count())
-                # Evenly spaced: the smallest reg is orders of magnitude below the others.
-                places = [regs.index(reg) + 0.1 * shift for reg in means.index]
-                look = {"color": BLUE, "capsize": 2, **_AGAINST_REG[str(method)]}
-                axes.errorbar(places, means, halves, label=METHOD_NAMES[str(method)], **look)
-            axes.axhline(0, color=GREY, linewidth=1)
-            axes.set_xticks(range(len(regs)), [f"{reg:g}" for reg in regs])
-            axes.set_xlabel(f"reg, $m$ = {own['m'].max():.0f}")
-        legend(figure, figure.axes)
-    return figure
-
-
-def _grid(
-    rows: pd.DataFrame, titles: Titles, quantity: str, height: float, **shared: Any
-) -> tuple[Figure, list[tuple[Any, str, pd.DataFrame]]]:
-    """Make panels, a row per experiment and a column per preprocessing, each with its rows.
-
-    Experiments that compare RCCA alone with the regular features are left out beside others.
+    From the frames of `lupi_summary` and `lupi_pairs`; ``papers`` has the experiments on the
+    paper's data.
     """
-    others = rows[rows["method"] != "rcca"]
-    names = (others if len(others) else rows)["experiment"].unique()
-    kinds = [kind for kind in PREPROCESSING_NAMES if kind in set(rows["preprocessing"])]
-    down, across = max(len(names), 1), max(len(kinds), 1)
-    figure = Figure(figsize=(2.6 * across + 0.8, height * down + 0.4), layout="constrained")
-    grid = figure.subplots(down, across, squeeze=False, **shared)
-    panels = []
-    for line, name in zip(grid, names, strict=False):
-        line[0].set_ylabel(fill(titles[name], 32) + quantity)
-        for axes, kind in zip(line, kinds, strict=True):
-            own = rows[(rows["experiment"] == name) & (rows["preprocessing"] == kind)]
-            axes.set_title(PREPROCESSING_NAMES[kind])
-            axes.set_visible(len(own) > 0)
-            if len(own):
-                panels.append((axes, name, own))
-    return figure, panels
+
+    def block(name: str, title: str) -> str:
+        own = [rows[rows["experiment"] == name] for rows in frames]
+        return "\n".join([*lines(title, *own, papers.get(name)), ""])
+
+    return by_experiment(titles, not_run, block)
+
+
+def table(title: str, summary: pd.DataFrame, pairs: pd.DataFrame, paper: Paper | None) -> list[str]:
+    """Lay out an experiment's accuracies, and their differences from the regular features."""
+    first = summary.iloc[0]
+    columns = list(dict.fromkeys(summary["preprocessing"]))
+    accuracies = _cells(summary, _accuracy)
+    if paper is not None:
+        surf = plus_minus(paper["reference_mean"], paper["reference_sd"])
+        rcca = plus_minus(paper["mean"], paper["sd"])
+        published = {"surf": surf, "rcca": rcca, "rcca-five": rcca}
+        accuracies |= {(each, "published"): published.get(each, "–") for each in METHOD_NAMES}
+    against = pairs[pairs["alike"] & (pairs["reference"] == "surf")]
+    return [
+        f"**{title}**: test accuracy in per cent, mean ± standard deviation over "
+        f"{first['partitions']} partitions of {first['n_train']} training and {first['n_test']} "
+        "test rows",
+        "",
+        *_by_method(accuracies, [*columns, "published"] if paper is not None else columns),
+        "",
+        "Paired difference from the regular features with the same preprocessing, in points, with "
+        "its 95 % interval and the p-value of Wilcoxon's test:",
+        "",
+        *_by_method(_cells(against, _difference), columns),
+    ]
+
+
+def _cells(rows: pd.DataFrame, cell: Callable[[Any], str]) -> dict[tuple[str, str], str]:
+    return {(row["method"], row["preprocessing"]): cell(row) for row in rows.to_dict("records")}
+
+
+def _by_method(cells: Mapping[tuple[str, str], str], columns: Sequence[str]) -> list[str]:
+    header = ["method", "whose", *(PREPROCESSING_NAMES.get(each, each) for each in columns)]
+    rows = [
+        [name, "paper" if method in PAPERS else "ours", *(cells[method, each] for each in columns)]
+        for method, name in METHOD_NAMES.items()
+        if (method, columns[0]) in cells
+    ]
+    return markdown_table(header, rows)
+
+
+def _accuracy(row: Any) -> str:
+    mark = " †" if 2 * row["on_edge"] >= row["partitions"] else ""
+    return plus_minus(row["test_mean"], row["test_sd"]) + mark
+
+
+def _difference(row: Any) -> str:
+    return f"{_interval(row, '+.2f', 'difference', 'low', 'high')}, {p_value(row['p'])}"
+
+
+def _interval(row: Any, form: str, value: str, *ends: str) -> str:
+    low, high = (number(row[end], form.lstrip("+")) for end in ends)
+    return f"{number(row[value], form)} [{low}, {high}]"
+
+
+def p_value(p: float) -> str:
+    """Write a p-value with two digits."""
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
+
+
+def verdict(
+    title: str, summary: pd.DataFrame, pairs: pd.DataFrame, paper: Paper | None
+) -> list[str]:
+    """Lay out what an experiment shows: the conclusion, and the pairs it rests on."""
+    gains, best, controls = _gains(pairs), *_pairs_of_best(summary, pairs)
+    largest = gains.nlargest(1, "relative") if paper is not None else gains[:0]
+    # A unit scale changes nothing where every row has one already.
+    shown = pd.concat([gains[gains["alike"]], best, largest, controls])
+    shown = shown.drop_duplicates([name for name in shown if name != "reference"])
+    records: list[Any] = [] if paper is None else [paper]
+    rows = [
+        [
+            _named(row["method"], row["preprocessing"]),
+            _named(row["reference"], row["reference_preprocessing"]),
+            _interval(row, "+.2f", "difference", "low", "high"),
+            _interval(row, "+.1f", "relative", "relative_low", "relative_high"),
+            p_value(row["p"]).removeprefix("p = ").removeprefix("p "),
+        ]
+        for row in [*records, *shown.to_dict("records")]
+    ]
+    header = ["features", "minus", "points [95 %]", "relative, % [95 %]", "Wilcoxon's p"]
+    text = conclusion(summary, pairs, paper)
+    return [f"**{title}**", "", f"In short: {text}.", "", *markdown_table(header, rows)]
+
+
+def conclusion(summary: pd.DataFrame, pairs: pd.DataFrame, paper: Paper | None) -> str:
+    """Say whether the published gain appears, over what it remains, and if attributes matter."""
+    parts = []
+    if paper is not None:
+        gains = _gains(pairs)
+        reached = (gains.loc[gains["alike"], "relative_high"] >= paper["relative"]).any()
+        parts.append(
+            f"the published gain of {paper['relative']:.1f} % is {'' if reached else 'not '}"
+            "reached with the same preprocessing for both"
+        )
+    best, controls = _pairs_of_best(summary, pairs)
+    low, high = best[["low", "high"]].iloc[0]
+    gain = "a gain remains over" if low > 0 else "no gain is shown over"
+    parts.append(f"{'RCCA loses to' if high < 0 else gain} the best baseline")
+    permuted = controls[controls["reference"] == "rcca-permuted-animals"]
+    for low, high in permuted[["low", "high"]].to_numpy():
+        if low > 0:
+            parts.append("the true attributes work better than permuted ones")
+        elif max(-low, high) < 1:
+            parts.append("permuted attributes work as well as the real ones, within a point")
+        else:
+            parts.append("no difference between true and permuted attributes is shown")
+    return "; ".join(parts)
+
+
+def _gains(pairs: pd.DataFrame) -> pd.DataFrame:
+    return pairs[(pairs["method"] == "rcca") & (pairs["reference"] == "surf")]
+
+
+def _pairs_of_best(summary: pd.DataFrame, pairs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the pairs of RCCA, preprocessed best, with the best baseline and with its controls.
+
+    The best are those that training rows alone would have chosen, by cross-validation.
+    """
+    ordered = summary.sort_values("cv_mean")
+    (rcca, preprocessing), baseline = (
+        ordered.loc[ordered["method"].isin(methods), ["method", "preprocessing"]].iloc[-1]
+        for methods in (["rcca"], _BASELINES)
+    )
+    own = pairs[(pairs["method"] == rcca) & (pairs["preprocessing"] == preprocessing)]
+    is_best = (own[["reference", "reference_preprocessing"]] == [*baseline]).all(axis="columns")
+    return own[is_best], own[own["alike"] & own["reference"].isin(_CONTROLS)]
+
+
+def _named(method: str, preprocessing: str) -> str:
+    return f"{METHOD_NAMES[method]} ({PREPROCESSING_NAMES.get(preprocessing, preprocessing)})"
 
 
 def say(
@@ -185,7 +321,7 @@ def say(
         f"[{row['low']:+.2f}, {row['high']:+.2f}]"
         for row in against[against["method"] == "rcca"].to_dict("records")
     ]
-    methods = against[~against["method"].isin(_ORACLES)]
+    methods = against[~against["method"].isin(ORACLES)]
     best: Any = methods.iloc[methods["difference"].argmax()]
     rcca = at_largest_m(settings[(settings["method"] == "rcca") & settings["reg"].notna()])
     means = rcca.groupby(["preprocessing", "reg"], sort=False)["test_accuracy"].mean()

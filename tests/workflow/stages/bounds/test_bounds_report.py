@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from workflow.stages.bounds.figures import bounds_figure, theorem4_figure
 from workflow.stages.bounds.norms import (
     cca_bound,
     correlation_bound,
@@ -14,8 +15,7 @@ from workflow.stages.bounds.norms import (
     limiting_cca_error,
     proved_cca_bound,
 )
-from workflow.stages.bounds.report import bounds_figure, theorem4_figure
-from workflow.stages.bounds.tables import (
+from workflow.stages.bounds.report import (
     against_m,
     against_the_bound,
     bounds_table,

@@ -11,16 +11,17 @@ from scipy import stats
 from projects import write_with_record
 from workflow.lib.claims import judge, read_claims
 from workflow.lib.figures import save
+from workflow.stages.lupi.figures import differences_figure, methods_figure, reg_figure
 from workflow.stages.lupi.methods import METHODS
 from workflow.stages.lupi.names import METHOD_NAMES
-from workflow.stages.lupi.report import differences_figure, methods_figure, reg_figure, say
-from workflow.stages.lupi.tables import (
+from workflow.stages.lupi.report import (
     PAPERS,
     blocks,
     conclusion,
     lupi_pairs,
     lupi_summary,
     published_pair,
+    say,
     table,
     verdict,
 )
