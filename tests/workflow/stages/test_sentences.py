@@ -6,9 +6,8 @@ import pytest
 
 from workflow.lib.sentences import sentence, span, write_sentences
 from workflow.stages.autoencoder import sentences as autoencoder
-from workflow.stages.bounds import sentences as bounds
+from workflow.stages.bounds import report as bounds
 from workflow.stages.extensions import sentences as extensions
-from workflow.stages.lupi import sentences as lupi
 from workflow.stages.rcca import own
 from workflow.stages.rcca import sentences as rcca
 from workflow.stages.rpca import sentences as rpca
@@ -137,19 +136,6 @@ def test_bounds_count_violations():
     )
 
 
-def test_lupi_gives_paired_differences_beside_the_paper():
-    columns = "experiment method preprocessing reference alike difference low high"
-    pairs = frame(
-        columns,
-        ("one", "rcca", "raw", "surf", True, 2.56, 1.29, 3.82),
-        ("one", "rcca", "raw", "surf-scaled", True, 9.0, 8.0, 10.0),
-    )
-    says = "MNIST: RCCA minus regular features, in points: +2.56 with raw counts [+1.29, +3.82]"
-    assert lupi.on_differences(pairs, {}, TITLES) == f"{says}."
-    paper = {"one": {"difference": 7.59}}
-    assert lupi.on_differences(pairs, paper, TITLES) == f"{says}; the paper's +7.59."
-
-
 def test_autoencoder_names_the_papers_method_and_the_best():
     columns = "experiment axis method d m test_mean against_mean"
     summary = frame(
@@ -179,8 +165,6 @@ def test_extensions_name_the_smallest_error_of_each_classifier():
 def test_nothing_run_says_nothing():
     none = frame(DIFFERENCES)
     over = frame("series protocol reg feature_map m test_mean leaked")
-    pairs = frame("experiment method preprocessing reference alike difference low high")
-    pairs = pairs.astype({"alike": bool})
     errors, scores = (pd.DataFrame(columns=names) for names in (ERRORS_COLUMNS, SCORES_COLUMNS))
     said = [
         rcca.on_table1(none, TITLES),
@@ -192,10 +176,6 @@ def test_nothing_run_says_nothing():
         rcca.on_choice(frame("experiment feature_map protocol gain_mean"), TITLES),
         rpca.on_agreement(errors, TITLES),
         rpca.on_scatter(scores, TITLES),
-        lupi.on_verdict(frame("experiment"), pairs, {}, TITLES),
-        lupi.on_differences(pairs, {}, TITLES),
-        lupi.on_methods(pairs, TITLES),
-        lupi.on_reg(frame("experiment method reg m"), TITLES),
         autoencoder.on_table(frame("experiment axis method test_mean"), TITLES),
         autoencoder.on_sweeps(frame("experiment axis method"), TITLES),
         extensions.on_discriminants(frame("method error_mean m"), "digits"),

@@ -12,8 +12,8 @@ from workflow.lib.settings import check
 from workflow.stages.autoencoder.settings import Experiment
 from workflow.stages.bounds.settings import Sweep
 from workflow.stages.lupi.methods import METHODS
+from workflow.stages.lupi.names import METHOD_NAMES, PREPROCESSING_NAMES
 from workflow.stages.lupi.settings import Method, Preprocessing
-from workflow.stages.lupi.tables import METHOD_NAMES, PREPROCESSING_NAMES
 from workflow.stages.lupi.training import PREPROCESSING
 from workflow.stages.rpca.fit import Comparison
 from workflow.stages.rpca.times import Timing

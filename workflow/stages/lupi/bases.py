@@ -17,18 +17,11 @@ Rows = npt.NDArray[np.intp]
 class Variant(NamedTuple):
     """What RCCA correlates the pictures with: second views that are functions of a kind of row.
 
-    Attributes
-    ----------
-    table : ndarray of shape (kinds, q)
-        The views' columns, side by side, for each kind.
-    views : sequence of sequence of int
-        The columns of each view.
-    components : int
-        Canonical variables of each view, at most.
-    seed : int, optional
-        If given, a view with fewer directions than ``components`` is filled up with random ones,
-        orthogonal to the defined ones in the whitened space: what an SVD returns for singular
-        values of zero is as arbitrary, but depends on the machine.
+    ``table`` of shape (kinds, q) has the columns of all views, ``views`` which of them each view
+    takes; it gets at most ``components`` canonical variables. If there is a seed, a view with
+    fewer directions is filled up with random ones, orthogonal to the defined ones in the whitened
+    space: what an SVD returns for singular values of zero is as arbitrary, but depends on the
+    machine.
     """
 
     table: npt.NDArray[Any]
@@ -38,14 +31,7 @@ class Variant(NamedTuple):
 
 
 class System(NamedTuple):
-    """Variants that share their cells.
-
-    Attributes
-    ----------
-    kinds : ndarray of int of shape (n,)
-        The kind (the animal, say) of each training row.
-    variants : mapping of str to Variant
-    """
+    """Variants that share their cells: the kind (the animal, say) of each of n training rows."""
 
     kinds: npt.NDArray[np.integer[Any]]
     variants: Mapping[str, Variant]
@@ -89,20 +75,7 @@ def fit_bases(
 ) -> Iterator[tuple[tuple[str, int, float], Basis]]:
     """Fit every variant at every m and reg to some of the training rows.
 
-    Parameters
-    ----------
-    z : ndarray of shape (n, m)
-        Features of all training rows.
-    rows : ndarray of int
-        The rows to fit to.
-    systems : sequence of System
-    sizes : sequence of int
-        m, at most that of ``z``.
-    regs : sequence of float
-
-    Yields
-    ------
-    (variant, m, reg), Basis
+    ``z`` of shape (n, m) has the features of all of them; bases come with (variant, m, reg).
     """
     moments = Moments(z.shape[1]).update(z[rows])
     mean = moments.mean("x")
@@ -163,18 +136,9 @@ def _filled(
 ) -> tuple[Matrix, Matrix]:
     """Fill each view's directions up with random ones, orthogonal to the frame and each other.
 
-    Parameters
-    ----------
-    own : sequence of ndarray of shape (r, k_i)
-        The defined directions of each view, k_i of at most ``components``.
-    frame : ndarray of shape (m, r)
-        Orthonormal, in the whitened space.
-
-    Returns
-    -------
-    random : ndarray of shape (m, s)
-        The additional columns of the frame.
-    directions : ndarray of shape (r + s, components · views)
+    ``own`` are the defined ones, of shape (r, k ≤ components) each, and ``frame``, of shape (m, r),
+    is orthonormal in the whitened space. Returns s more columns of the frame, of shape (m, s), and
+    all directions, of shape (r + s, components · views).
     """
     drawn = []
     for part in own:
@@ -196,17 +160,8 @@ def cross_fitted(
 ) -> Matrix:
     """Canonical variables of each fold from the fit to the others, turned towards the whole fit's.
 
-    Parameters
-    ----------
-    whole : Basis
-        Fitted to all rows.
-    parts : sequence of Basis
-        Fitted to the rows of each fold that are not held out, in the order of ``folds``.
-    folds : sequence of (rows fitted to, rows held out)
-
-    Returns
-    -------
-    ndarray of shape (n, k)
+    The result has shape (n, k); ``parts`` are in the order of the folds (rows fitted to, rows held
+    out).
     """
     target = whole.variables()
     out = np.zeros_like(target)

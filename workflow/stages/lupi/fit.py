@@ -80,16 +80,11 @@ def read_rows(data: Prepared, partition: Partition, part: str) -> Rows:
 
 
 class Scores(NamedTuple):
-    """Cross-validated accuracy of a candidate at each cost.
+    """Cross-validation of a candidate: at each cost, the mean accuracy over folds.
 
-    Attributes
-    ----------
-    accuracy : ndarray of shape (costs,)
-        Mean over folds; NaN where a fold's path did not get that far.
-    solved : ndarray of bool of shape (costs,)
-        Whether the fits of all folds reached their tolerance.
-    unsolved : int
-        Fits, over folds and costs, that did not, or were left out because they would not.
+    It is NaN where a fold's path did not get that far. A cost is ``solved`` if the fits of all
+    folds reached their tolerance; ``unsolved`` counts the fits, over folds and costs, that did not
+    or were left out because they would not.
     """
 
     accuracy: Matrix
@@ -104,28 +99,14 @@ class Scores(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """A method's fit to all training rows, at one of its settings.
-
-    Attributes
-    ----------
-    settings : dict
-        ``m``, ``reg``, ``gamma``, ``cost``, whether that is an end of its grid, and how they did
-        on the folds.
-    rule : Rule
-    """
+    """A method's fit to all training rows, at one of its settings, and how those did on folds."""
 
     settings: dict[str, Any]
     rule: Rule
 
 
 class Comparison:
-    """Fits all methods to the training rows of a partition.
-
-    Parameters
-    ----------
-    training : Training
-    costs, gammas : sequence of float
-    """
+    """Fits all methods to the training rows of a partition."""
 
     def __init__(self, training: Training, costs: Sequence[float], gammas: Sequence[float]) -> None:
         self.training, self.costs, self.gammas = training, costs, gammas
@@ -193,15 +174,9 @@ def _choice(scored: Sequence[tuple[Candidate, Scores]]) -> int:
 
 
 class Outcome(NamedTuple):
-    """What the partitions yield, as tidy frames; accuracies in per cent.
+    """One row per partition, preprocessing and method; accuracies in per cent.
 
-    Attributes
-    ----------
-    accuracy : DataFrame
-        One row per partition, preprocessing and method: its settings as chosen on the folds, and
-        ``cv_accuracy``, ``train_accuracy``, ``test_accuracy``.
-    settings : DataFrame
-        The same for all settings of a method, whether chosen or not.
+    ``accuracy`` has the settings that were chosen on the folds, ``settings`` all of them.
     """
 
     accuracy: pd.DataFrame

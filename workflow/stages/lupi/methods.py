@@ -32,13 +32,8 @@ _NONE = np.empty(0)
 class Rule(NamedTuple):
     """A fitted classifier: linear in what it sees of a row.
 
-    Attributes
-    ----------
-    intercept : float
-    x, z : ndarray
-        Weights of the preprocessed and of the first random features; empty if not looked at.
-    animal : ndarray of shape (animals,), or empty
-        What the attributes of the row's animal add.
+    ``x`` and ``z`` weigh the preprocessed and the first random features, and ``animal`` of shape
+    (animals,) is what the attributes of the row's animal add; empty what is not looked at.
     """
 
     intercept: float
@@ -48,14 +43,7 @@ class Rule(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """Rows as rules see them, by what was fitted to the training rows.
-
-    Attributes
-    ----------
-    rows : Rows
-    x, z : ndarray
-        Preprocessed and random features.
-    """
+    """Rows as rules see them: with features preprocessed (x) and random (z) as in training."""
 
     rows: Rows
     x: Matrix
@@ -81,11 +69,7 @@ class Judged(NamedTuple):
 class Candidate(ABC):
     """One setting of a method, all but the cost: the features, and the SVM trained on them.
 
-    Parameters
-    ----------
-    training : Training
-    m, reg, gamma : float
-        NaN where the method has none.
+    Of m, reg and gamma, those that the method does not have are NaN.
     """
 
     def __init__(
@@ -243,16 +227,7 @@ class Joined(Canonical):
 
 
 def candidates(training: Training, method: str, gammas: Sequence[float]) -> Iterator[Candidate]:
-    """Yield the candidates of a method that needs no other's choice, the more regular first.
-
-    Parameters
-    ----------
-    training : Training
-    method : str
-        One of `METHODS`.
-    gammas : sequence of float
-        Of SVM+.
-    """
+    """Yield the candidates of a method that needs no other's choice, the more regular first."""
     settings = [(m, reg) for m in training.sizes for reg in sorted(training.regs, reverse=True)]
     if method in VARIANTS:
         yield from (Canonical(training, method, m, reg) for m, reg in settings)

@@ -18,15 +18,9 @@ STEPS_PER_ROW = 25
 
 
 class Path(NamedTuple):
-    """SVMs of increasing cost.
+    """SVMs of increasing cost, and whether the solver reached its tolerance at each.
 
-    Attributes
-    ----------
-    coef : ndarray of shape (costs, n)
-        Decision values are ``K @ coef + intercept``. NaN where no fit was tried.
-    intercept : ndarray of shape (costs,)
-    solved : ndarray of bool of shape (costs,)
-        Whether the solver reached its tolerance.
+    Decision values are ``K @ coef[i] + intercept[i]``; both are NaN where no fit was tried.
     """
 
     coef: Matrix
@@ -43,13 +37,9 @@ class Path(NamedTuple):
         self.coef[where], self.intercept[where], self.solved[where] = coef, intercept, solved
 
     def accuracy(self, K: Matrix, signs: Matrix) -> Matrix:
-        """Share of rows classified rightly at each cost; NaN where no fit was tried.
+        """Share of rows, given their kernel values with the training rows, classified rightly.
 
-        Parameters
-        ----------
-        K : ndarray of shape (rows, n)
-            Kernel values with the training rows.
-        signs : ndarray of shape (rows,)
+        One share per cost; NaN where no fit was tried.
         """
         decision = self.coef @ K.T + self.intercept[:, None]
         share = np.where(decision > 0, 1, -1) == signs
@@ -58,19 +48,10 @@ class Path(NamedTuple):
 
 
 def svm_path(K: Matrix, signs: Matrix, costs: Sequence[float]) -> Path:
-    """Fit the SVM at each cost.
+    """Fit the SVM with Gram matrix K and labels −1 and 1, both present, at each increasing cost.
 
     A fit in which no multiplier is at its bound is that of every larger cost. The path ends at
     the first cost at which libsvm does not reach its tolerance in `STEPS_PER_ROW` steps a row.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Gram matrix of the training rows.
-    signs : ndarray of shape (n,)
-        Labels −1 and 1, both present.
-    costs : sequence of float
-        C, increasing.
     """
     path = Path.untried(len(costs), len(signs))
     for i, C in enumerate(costs):

@@ -24,20 +24,9 @@ _ITERATIONS = 200
 
 
 class Solution(NamedTuple):
-    """Solution of the dual.
+    """Solution of the dual: αᵢ·yᵢ and b; δ and ξ of each cell; b⋆.
 
-    Attributes
-    ----------
-    coef : ndarray of shape (n,)
-        αᵢ·yᵢ: the decision function of kernel values k(x, xᵢ) is Σᵢ coefᵢ·k(x, xᵢ) + intercept.
-    intercept : float
-    excess : ndarray of shape (g,)
-        δ.
-    slacks : ndarray of shape (g,)
-        ξ of each cell.
-    slack_intercept : float
-        b⋆.
-    n_iter : int
+    The decision function of kernel values k(x, xᵢ) is Σᵢ coefᵢ·k(x, xᵢ) + intercept.
     """
 
     coef: Matrix
@@ -59,22 +48,9 @@ def solve_dual(
 ) -> Solution:
     """Solve the dual by the interior-point method of PIQP.
 
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Kernel matrix of the rows.
-    signs : ndarray of shape (n,)
-        y as −1 and 1.
-    cells : ndarray of int of shape (n,)
-        Which row of ``K_star`` belongs to each row.
-    K_star : ndarray of shape (g, g)
-        Kernel matrix of the distinct privileged rows.
-    C, gamma : float
-
-    Raises
-    ------
-    FloatingPointError
-        If the solver does not reach its tolerance.
+    ``K`` of shape (n, n) is the kernel matrix of the rows, ``K_star`` of shape (g, g) that of the
+    distinct privileged rows, of which ``cells`` says which belongs to each row; ``signs`` are −1
+    and 1. Raises a FloatingPointError if the solver does not reach its tolerance.
     """
     n, g = len(signs), len(K_star)
     # In units of both kernels' mean diagonal, and multipliers in units of C where C is small, all

@@ -30,15 +30,10 @@ COMPONENTS = 5
 
 
 class Rows(NamedTuple):
-    """Rows of one side of a partition, training or test.
+    """Training or test rows of a partition.
 
-    Attributes
-    ----------
-    counts : ndarray of shape (n, d)
-        Of visual words: the regular features.
-    animal : ndarray of int of shape (n,)
-    signs : ndarray of shape (n,)
-        1 for animals of the positive side, −1 for the others.
+    Counts of visual words, of shape (n, d), are the regular features; the sign of a row is 1 for
+    animals of the positive side, −1 for the others.
     """
 
     counts: Matrix
@@ -66,19 +61,8 @@ def preprocessor(name: str, counts: Matrix) -> Callable[[Matrix], Matrix]:
 class Training:
     """The training rows of one partition under one preprocessing.
 
-    Attributes
-    ----------
-    rows : Rows
-    attributes : ndarray of shape (animals, p)
-        Facts about each animal.
-    preprocessing : str
-    folds : sequence of (rows fitted to, rows held out)
-    sizes, regs : sequence
-        Numbers of features m and regularisers of RCCA.
-    variants : collection of str
-        The `VARIANTS` to fit.
-    seeds : mapping of str to int
-        For ``features``, ``animals``, ``images`` and ``directions``.
+    Attributes have shape (animals, p); a fold is (rows fitted to, rows held out); seeds are those
+    of ``features``, ``animals``, ``images`` and ``directions``.
     """
 
     rows: Rows

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.pipeline import make_pipeline
+from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
 from rnca import FourierFeatures, PrivilegedFeatures
 from workflow.data.embedded import digits_attributes
 from workflow.data.prepared import Prepared
 from workflow.stages.lupi.fit import Comparison, Experiment, compare, read_rows
-from workflow.stages.lupi.methods import METHODS, Canonical, CrossFitted, Joined, Judged, candidates
+from workflow.stages.lupi.methods import METHODS, Canonical, CrossFitted, Joined, Judged
 from workflow.stages.lupi.training import PREPROCESSING, VARIANTS, preprocessor
 
 SETTINGS = {
@@ -97,21 +97,12 @@ def test_preprocessing_is_that_of_training_rows():
 
 def test_canonical_variables_are_those_of_the_estimator(training):
     """With a second view that is not regularised, up to a rotation within each attribute."""
-    (candidate,) = (
-        each
-        for each in candidates(training, "rcca", ())
-        if isinstance(each, Canonical) and (each.m, each.reg) == (40, 1e-1)
-    )
     privileged, y = training.attributes[training.rows.animal], training.rows.signs
-    model = PrivilegedFeatures(
-        feature_map=(
-            FourierFeatures(40, random_state=training.seeds["features"]),
-            FourierFeatures(30, random_state=0),
-        ),
-        reg=(1e-1, 1e-10),
-    ).fit(training.x, y, privileged=privileged)
-    features = model.transform(training.x)
-    assert candidate.gram(-1) == pytest.approx(features @ features.T, abs=1e-5)
+    maps = FourierFeatures(40, random_state=training.seeds["features"]), FourierFeatures(30)
+    model = PrivilegedFeatures(feature_map=maps, reg=(1e-1, 1e-10), random_state=0)
+    features = model.fit(training.x, y, privileged=privileged).transform(training.x)
+    gram = Canonical(training, "rcca", 40, 1e-1).gram(-1)
+    assert gram == pytest.approx(features @ features.T, abs=1e-5)
 
 
 def test_five_directions_are_the_defined_ones_and_random_ones(training):
@@ -142,10 +133,9 @@ def test_rule_says_on_new_rows_what_the_svm_says(data, training, kind):
     K = candidate.gram(-1)
     coef = np.random.default_rng(0).normal(size=len(K))
     rule = candidate.rule(coef, 0.3)
-    z, x = training.z[:, :40], training.x
-    decision = z @ rule.z + rule.intercept
+    decision = training.z[:, :40] @ rule.z + rule.intercept
     if kind is Joined:
-        decision += x @ rule.x
+        decision += training.x @ rule.x
     if kind is CrossFitted:  # training rows meet the whole fit's variables, not the SVM's own
         K = candidate.fits[-1].variables() @ candidate.variables.T
     assert decision == pytest.approx(K @ coef + 0.3, abs=1e-9)
@@ -153,18 +143,12 @@ def test_rule_says_on_new_rows_what_the_svm_says(data, training, kind):
 
 def test_surf_is_a_linear_svm_with_its_cost_chosen_on_folds(data, training):
     fitted = Comparison(training, SETTINGS["costs"], ()).fits("surf")[0]
-    model = SVC(C=fitted.settings["cost"], kernel="linear").fit(training.x, training.rows.signs)
+    x, signs = training.x, training.rows.signs
+    model = SVC(C=fitted.settings["cost"], kernel="linear").fit(x, signs)
     judged = Judged.by(training, read_rows(data, Experiment(**SETTINGS).partition(data, 0), "test"))
     assert judged.accuracy(fitted.rule) == 100 * model.score(judged.x, judged.rows.signs)
     by_hand = [
-        np.mean(
-            [
-                make_pipeline(SVC(C=cost, kernel="linear"))
-                .fit(training.x[rest], training.rows.signs[rest])
-                .score(training.x[held], training.rows.signs[held])
-                for rest, held in training.folds
-            ]
-        )
+        cross_val_score(SVC(C=cost, kernel="linear"), x, signs, cv=training.folds).mean()
         for cost in SETTINGS["costs"]
     ]
     assert fitted.settings["cost"] == SETTINGS["costs"][int(np.argmax(by_hand))]
@@ -180,8 +164,7 @@ def test_permuted_controls_keep_what_they_should(training):
     assert set(by_animal.variants) | set(by_donor.variants) == set(VARIANTS)
     donor = by_donor.kinds // 2
     assert sorted(donor) == sorted(training.rows.animal)
-    agreement = np.mean(donor == training.rows.animal)
-    assert agreement < 0.35
+    assert np.mean(donor == training.rows.animal) < 0.35
 
 
 def test_every_method_is_judged_with_the_best_choice_on_folds(outcome):
