@@ -15,7 +15,7 @@ from workflow.stages.autoencoder.figures import (
     reconstructions_figure,
 )
 from workflow.stages.autoencoder.pictures import to_png
-from workflow.stages.autoencoder.tables import (
+from workflow.stages.autoencoder.report import (
     ERROR_COLUMNS,
     METHODS,
     autoencoder_summary,

@@ -11,7 +11,7 @@ from workflow.stages.extensions.figures import (
     dependence_figure,
     discriminants_figure,
 )
-from workflow.stages.extensions.tables import (
+from workflow.stages.extensions.report import (
     CLUSTERING_COLUMNS,
     ERROR_COLUMNS,
     POINT_COLUMNS,
