@@ -87,6 +87,8 @@ def test_errors_are_laid_out_with_the_best_in_bold():
     assert "| LDA | – | – | 12.00 | 0.5 |" in lines
     assert "| RLDA, Fourier | 20 | 0.001 to 0.01 | 6.00 ± 2.83 | – |" in lines
     assert "| RLDA, Nyström | 20 | 0.01 | **5.00** | 1.2 |" in lines
+    (axes,) = figures.discriminants_figure(summary, "digits").axes
+    assert {text.get_text() for text in axes.texts} == set(figures.CLASSIFIERS.values())
     missing = report.discriminants_table(NO_ERRORS, "digits", "no source")
     assert missing == "**digits**: not run, no source\n"
 
@@ -100,17 +102,8 @@ def test_powers_have_a_standard_error():
     assert ends == [[1.0, 1.0], pytest.approx([0.5 - half, 0.5 + half])]
 
 
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda: figures.clustering_figure(clusters("rings", "subset"), frame(POINTS), TITLES),
-        lambda: figures.clustering_figure(clusters("subset"), NO_POINTS, TITLES),
-        lambda: figures.clustering_figure(NO_CLUSTERS, NO_POINTS, TITLES),
-        lambda: figures.discriminants_figure(report.discriminants_summary(frame(ERRORS)), "digits"),
-        lambda: figures.discriminants_figure(NO_ERRORS, "digits"),
-        lambda: figures.dependence_figure(frame(POWER)),
-    ],
-    ids=["clusters", "no shapes", "no clusters", "errors", "no errors", "powers"],
-)
-def test_figures_are_the_same_every_time(draw, tmp_path):
-    assert svg_of(draw(), tmp_path) == svg_of(draw(), tmp_path)
+def test_figures_are_drawn_without_shapes_and_without_rows(tmp_path):
+    assert len(figures.clustering_figure(clusters("subset"), NO_POINTS, TITLES).axes) == 1
+    assert svg_of(figures.clustering_figure(NO_CLUSTERS, NO_POINTS, TITLES), tmp_path)
+    (blank,) = figures.discriminants_figure(NO_ERRORS, "digits").axes
+    assert not blank.axison

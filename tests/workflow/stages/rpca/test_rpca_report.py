@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from projects import svg_of
 from workflow.stages.rpca import report
 from workflow.stages.rpca.figures import NAMES, agreement_figure, scatter_figure, times_figure
 
@@ -117,20 +116,16 @@ def test_scatter_shows_every_class_by_every_method_and_times_have_their_exponent
     assert labels >= {"exact kernel PCA: $n^{3.00}$", "RPCA, Fourier: $n^{1.00 ± 0.00}$"}
 
 
-@pytest.mark.parametrize("empty", [False, True])
-def test_figures_are_the_same_every_time_and_blank_if_nothing_was_run(tmp_path, empty):
+def test_nothing_run_leaves_blank_figures_and_the_reasons():
     errors, merits, scores, times = (
-        pd.DataFrame(columns=frame.columns) if empty else frame
-        for frame in (ERRORS, MERITS, SCORES, TIMES)
+        pd.DataFrame(columns=frame.columns) for frame in (ERRORS, MERITS, SCORES, TIMES)
     )
     summaries = report.errors_summary(errors), report.merits_summary(merits)
-    for draw in (
-        lambda: agreement_figure(*summaries, "pca", TITLES),
-        lambda: scatter_figure(scores, TITLES),
-        lambda: times_figure(times, report.exponents(times), TITLES),
+    for figure in (
+        agreement_figure(*summaries, "pca", TITLES),
+        scatter_figure(scores, TITLES),
+        times_figure(times, report.exponents(times), TITLES),
     ):
-        figure = draw()
-        assert svg_of(figure, tmp_path) == svg_of(draw(), tmp_path)
-        assert any(axes.axison for axes in figure.axes) != empty
+        assert not any(axes.axison for axes in figure.axes)
     text = report.table(errors, merits, times, dict.fromkeys(TITLES, "no source"), TITLES)
     assert text == "**Rings**: not run, no source\n\n**MNIST**: not run, no source\n"
