@@ -5,13 +5,12 @@ import pandas as pd
 import pytest
 
 from workflow.lib.sentences import sentence, span, write_sentences
-from workflow.stages.autoencoder import sentences as autoencoder
+from workflow.stages.autoencoder import report as autoencoder
 from workflow.stages.bounds import report as bounds
-from workflow.stages.extensions import sentences as extensions
+from workflow.stages.extensions import report as extensions
 from workflow.stages.rcca import own
 from workflow.stages.rcca import sentences as rcca
-from workflow.stages.rpca import sentences as rpca
-from workflow.stages.rpca.tables import ERRORS_COLUMNS, SCORES_COLUMNS
+from workflow.stages.rpca import report as rpca
 
 TITLES = {"one": "MNIST", "z": "XRMB by speakers"}
 
@@ -112,7 +111,7 @@ def test_model_of_own_data_says_what_was_chosen_and_what_is_real():
 def test_rpca_says_how_errors_fall():
     keys = ("one", "pca", "fourier")
     rows = [(*keys, 100, 3, m, 0, 0.1 / m, 9.0, 15.0 / m, 0.2, 0.9) for m in (1, 10)]
-    errors = pd.DataFrame(rows, columns=ERRORS_COLUMNS)
+    errors = rpca.errors_summary(pd.DataFrame(rows, columns=rpca.ERRORS_COLUMNS))
     columns = "experiment analysis method measure rate rate_error"
     law = frame(columns, (*keys, "value_error", -1.0, 0.04))
     assert rpca.on_errors(errors, law, "pca", TITLES) == (
@@ -165,7 +164,6 @@ def test_extensions_name_the_smallest_error_of_each_classifier():
 def test_nothing_run_says_nothing():
     none = frame(DIFFERENCES)
     over = frame("series protocol reg feature_map m test_mean leaked")
-    errors, scores = (pd.DataFrame(columns=names) for names in (ERRORS_COLUMNS, SCORES_COLUMNS))
     said = [
         rcca.on_table1(none, TITLES),
         rcca.on_protocols(over, TITLES),
@@ -174,8 +172,8 @@ def test_nothing_run_says_nothing():
         rcca.on_minutes(none.assign(minutes_one_core=np.nan), TITLES),
         rcca.on_variants(frame("experiment feature_map m difference_mean"), TITLES),
         rcca.on_choice(frame("experiment feature_map protocol gain_mean"), TITLES),
-        rpca.on_agreement(errors, TITLES),
-        rpca.on_scatter(scores, TITLES),
+        rpca.on_agreement(frame("experiment analysis method m mean_angle_mean"), TITLES),
+        rpca.on_scatter(pd.DataFrame(columns=rpca.SCORES_COLUMNS), TITLES),
         autoencoder.on_table(frame("experiment axis method test_mean"), TITLES),
         autoencoder.on_sweeps(frame("experiment axis method"), TITLES),
         extensions.on_discriminants(frame("method error_mean m"), "digits"),

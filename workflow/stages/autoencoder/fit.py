@@ -32,42 +32,27 @@ _SAMPLE = 2048
 class Method:
     """What is fitted under a name: encoder, decoder and their kernel widths.
 
-    Attributes
-    ----------
-    name : str
-        ``pca``; ``median``, the widths the paper states; ``authors``, those of its code;
-        ``authors-encoder``, those with its encoder too, which standardises the features;
-        ``chosen``, by the error on tuning rows; ``combined``, a linear encoder and a decoder
-        with linear beside random features, at the width chosen for it.
-    encoder : {"fourier", "standardised", "linear"}
-    decoder : {"fourier", "linear"}
-    linear_part : bool
-        Whether the decoder has linear features beside the random ones.
-    encoder_width, decoder_width : float, optional
-        gamma as a multiple of the median heuristic's. None, where the map is not linear: 2·gamma²
-        in units of the pixels, since the authors' code draws weights of standard deviation
-        2·gamma instead of √(2·gamma).
-    reg : float, optional
-        None: the authors' ridge.
-    on_edge : tuple of str
-        ``encoder`` and ``decoder``, if the width chosen is the smallest or largest one tried.
+    Widths are gamma as a multiple of the median heuristic's. None, where the map is not linear:
+    2·gamma² in units of the pixels, since the authors' code draws weights of standard deviation
+    2·gamma instead of √(2·gamma). ``on_edge`` has ``encoder`` and ``decoder`` if the width chosen
+    is the smallest or largest one tried.
     """
 
     name: str
-    encoder: str = "fourier"
-    decoder: str = "fourier"
-    linear_part: bool = False
+    encoder: str = "fourier"  # or "standardised" or "linear"
+    decoder: str = "fourier"  # or "linear"
+    linear_part: bool = False  # linear features of the decoder beside the random ones
     encoder_width: float | None = None
     decoder_width: float | None = None
-    reg: float | None = None
+    reg: float | None = None  # None: the authors' ridge
     on_edge: tuple[str, ...] = ()
 
 
 PCA = Method("pca", "linear", "linear")
-MEDIAN = Method("median", encoder_width=1.0, decoder_width=1.0)
-AUTHORS = Method("authors")
-AUTHORS_ENCODER = Method("authors-encoder", "standardised")
-# Without the widths and the regulariser that are to be chosen.
+MEDIAN = Method("median", encoder_width=1.0, decoder_width=1.0)  # the widths the paper states
+AUTHORS = Method("authors")  # those of its authors' code
+AUTHORS_ENCODER = Method("authors-encoder", "standardised")  # and the encoder of that code
+# Without the widths and the regulariser, which are chosen by the error on tuning rows.
 CHOSEN = Method("chosen")
 COMBINED = Method("combined", "linear", linear_part=True)
 
@@ -117,14 +102,7 @@ def _spread(view: RowView, count: int) -> RowView:
 class Fit:
     """A method fitted to training rows, in two steps that are timed.
 
-    Attributes
-    ----------
-    model : RandomizedAutoencoder
-    encoder_width, decoder_width : float or None
-        gamma as a multiple of the median heuristic's; None for linear maps.
-    encoder_seconds, decoder_seconds : float
-    on_edge : list of str
-        Keys of `search` of which an end was chosen on tuning rows.
+    ``on_edge`` has the keys of ``search`` of which an end was chosen on tuning rows.
     """
 
     def __init__(
@@ -226,24 +204,10 @@ def run_part(
     axes: Iterable[str],
     before: pd.DataFrame | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Make some repeats and sweeps of an experiment.
+    """Make some repeats of an experiment and its sweeps along the ``axes`` "d" and "m".
 
-    Parameters
-    ----------
-    experiment : Experiment
-    data : Prepared
-    repeats : iterable of int
-    axes : iterable of {"d", "m"}
-        Of the sweeps.
-    before : DataFrame, optional
-        Errors of repeat 0, if there are sweeps but repeat 0 is not made here.
-
-    Returns
-    -------
-    errors : DataFrame
-        One row per fit.
-    pictures : DataFrame
-        Of repeat 0; none if it is not made here.
+    Returns the errors, one row per fit, and the pictures of repeat 0, none if it is not made here.
+    Sweeps then need its errors as ``before``.
     """
     errors, pictures = [], no_pictures()
     for repeat in repeats:
@@ -260,15 +224,7 @@ def run_part(
 def run_repeat(
     experiment: Experiment, data: Prepared, repeat: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Fit every method on the split of a repeat.
-
-    Returns
-    -------
-    errors : DataFrame
-        One row per method.
-    pictures : DataFrame
-        Of test rows: pictures and their reconstructions.
-    """
+    """Fit every method on the split of a repeat; return errors, and some pictures of test rows."""
     pixels = Pixels.of(experiment, data, repeat)
     index = shown_rows(data, pixels.test, experiment.shown)
     shown = pixels.test[index]
@@ -299,17 +255,7 @@ def chosen(experiment: Experiment, pixels: Pixels, repeat: int) -> list[Method]:
 
 
 class Search:
-    """Finds the widths of a method; a grid grows while the best value is at an end of it.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    method : Method
-        Without the widths to be found.
-    repeat : int
-    pixels : Pixels
-        The rows that candidates are compared on.
-    """
+    """Finds the widths of a method; a grid grows while the best value is at an end of it."""
 
     def __init__(self, experiment: Experiment, method: Method, repeat: int, pixels: Pixels) -> None:
         self.method, self.pixels, self.settings = method, pixels, experiment.search
@@ -389,13 +335,7 @@ def run_sweep(
 ) -> pd.DataFrame:
     """Fit, on the split of repeat 0, at other numbers of factors or of features.
 
-    Parameters
-    ----------
-    experiment : Experiment
-    data : Prepared
-    axis : {"d", "m"}
-    chosen : iterable of Method
-        What was chosen in repeat 0; widths stay the same multiples of the median heuristic's.
+    What was ``chosen`` in repeat 0 stays the same multiple of the median heuristic's width.
     """
     pixels = Pixels.of(experiment, data, 0)
     sizes = experiment.sweeps[axis]

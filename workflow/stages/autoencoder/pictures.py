@@ -21,13 +21,7 @@ def no_pictures() -> pd.DataFrame:
 
 
 def shown_rows(data: Prepared, view: RowView, count: int) -> NDArray[np.int64]:
-    """Choose which rows of a view to show: of each class as many, spread evenly over its rows.
-
-    Returns
-    -------
-    ndarray of shape (count,)
-        Positions in the view.
-    """
+    """Choose positions in a view to show: of each class as many, spread evenly over its rows."""
     kinds = np.zeros(len(view)) if data.labels is None else np.asarray(data.labels[view.rows])
     classes = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)]
     turns = -(-count // len(classes))
@@ -39,18 +33,9 @@ def shown_rows(data: Prepared, view: RowView, count: int) -> NDArray[np.int64]:
 def picture_rows(
     data: Prepared, view: RowView, index: NDArray[np.int64], pixels: NDArray[Any], method: str
 ) -> pd.DataFrame:
-    """Make the rows of pictures.
+    """Make the rows of k pictures at ``index`` of a view.
 
-    Parameters
-    ----------
-    data : Prepared
-    view : RowView
-        Of which ``index`` names the rows.
-    index : ndarray of shape (k,)
-    pixels : ndarray of shape (k, D)
-        From 0 to 1; what lies outside is cut off.
-    method : str
-        What made them; ``original`` for the pictures themselves.
+    ``pixels`` is k × D, from 0 to 1; others are cut off. ``method`` is what made them.
     """
     assert view.rows is not None
     rows = view.rows[index]

@@ -8,15 +8,7 @@ from pydantic import Field
 
 from workflow.data.catalogue import Facts, facts_of
 from workflow.lib import models
-from workflow.lib.models import (
-    Count,
-    Distinct,
-    Experiments,
-    Increasing,
-    Positive,
-    Repeats,
-    Settings,
-)
+from workflow.lib.models import Count, Distinct, Experiments, Increasing, Positive, Repeats
 from workflow.lib.resources import (
     CAUTIOUS_OPERATIONS_PER_SECOND,
     OPERATIONS_PER_SECOND,
@@ -29,7 +21,7 @@ TABLE_FITS, SWEEP_FITS = 5, 4
 MINUTES_BESIDE = 15
 
 
-class Search(Settings):
+class Search(models.Settings):
     """What widths and regularisers are chosen from."""
 
     share: float = Field(
@@ -58,7 +50,7 @@ class Search(Settings):
     )
 
 
-class Sweeps(Settings):
+class Sweeps(models.Settings):
     """Other numbers of factors and of features to try."""
 
     d: Increasing[Count] | None = Field(

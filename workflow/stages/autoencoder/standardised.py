@@ -12,13 +12,8 @@ class StandardisedFeatures(FourierFeatures):
     """Fourier features with unit variance over the rows they are fitted to.
 
     Their principal components are those of the correlation matrix, as in ``rpca.m`` of the
-    authors' code, which standardises every random feature before the SVD. Parameters are those of
-    `FourierFeatures`. Fitting takes a pass over the rows.
-
-    Attributes
-    ----------
-    deviations_ : ndarray of shape (m,)
-        Standard deviation of each feature; 1 where that is 0.
+    authors' code, which standardises every random feature before the SVD. Fitting takes a pass over
+    the rows; ``deviations_`` is then the standard deviation of each feature, 1 where that is 0.
     """
 
     _fitted_arrays = ("weights_", "phases_", "deviations_")

@@ -17,11 +17,8 @@ _NORM_TOLERANCE = 1e-4
 class Angles(NamedTuple):
     """Principal angles between two subspaces, in degrees.
 
-    Attributes
-    ----------
-    largest, mean : float
-        The largest is 90 as soon as one direction of the one is missing from the other, which
-        takes no more than two nearly equal eigenvalues at the cut; the mean is more forgiving.
+    The largest is 90 as soon as one direction of the one is missing from the other, which takes no
+    more than two nearly equal eigenvalues at the cut; the mean is more forgiving.
     """
 
     largest: float
@@ -44,15 +41,7 @@ def captured(scores: Matrix, K: Matrix, exact: Matrix) -> float:
     """Return the share of the leading eigenvalues' sum that the span of ``scores`` holds.
 
     At most 1, and 1 for the exact components. Unlike an angle it does not suffer from nearly equal
-    eigenvalues.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n, k)
-    K : ndarray of shape (n, n)
-        Centred kernel matrix.
-    exact : ndarray of shape (k,)
-        Its leading eigenvalues.
+    eigenvalues. ``K`` is the centred kernel matrix, ``exact`` has its k leading eigenvalues.
     """
     Q = scipy.linalg.orth(scores)
     return float(np.einsum("ij,ij->", Q, K @ Q) / np.sum(exact))
@@ -61,16 +50,7 @@ def captured(scores: Matrix, K: Matrix, exact: Matrix) -> float:
 def relative_kernel_error(z: Matrix, scale: float, K: Matrix, norm: float) -> float:
     """Return ‖scale·zzᵀ − K‖ / ‖K‖ in operator norm, without forming zzᵀ.
 
-    Parameters
-    ----------
-    z : ndarray of shape (n, m)
-        Centred features.
-    scale : float
-        For which scale·z(x)ᵀz(y) estimates the kernel.
-    K : ndarray of shape (n, n)
-        Centred kernel matrix.
-    norm : float
-        Its operator norm, of `operator_norm`.
+    ``z`` are centred features, n × m, ``K`` is the centred kernel matrix and ``norm`` its norm.
     """
     return operator_norm(lambda v: scale * (z @ (z.T @ v)) - K @ v, len(K)) / norm
 

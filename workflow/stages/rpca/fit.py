@@ -55,17 +55,11 @@ class Comparison(SimpleNamespace):
 
 
 class Outcome(NamedTuple):
-    """What a comparison yields, as tidy frames.
+    """What a comparison yields.
 
-    Attributes
-    ----------
-    errors : DataFrame
-        One row per map, m and repeat: distances from the exact solution.
-    merits : DataFrame
-        One row per method, m, repeat and number of components: how good the components are, by
-        a figure that needs no exact solution.
-    scores : DataFrame
-        First two principal components of some rows by each method; without rows for CCA.
+    ``errors`` are distances from the exact solution. ``merits`` say how good the components are by
+    a figure that needs no exact solution. ``scores`` are the first two principal components of some
+    rows, none for CCA.
     """
 
     errors: pd.DataFrame

@@ -22,8 +22,8 @@ from workflow.stages.autoencoder.fit import (
     run_part,
 )
 from workflow.stages.autoencoder.pictures import shown_rows, to_png
+from workflow.stages.autoencoder.report import METHODS
 from workflow.stages.autoencoder.standardised import StandardisedFeatures
-from workflow.stages.autoencoder.tables import METHODS
 
 EXPERIMENT = Experiment(
     name="digits",
