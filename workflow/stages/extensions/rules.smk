@@ -9,36 +9,108 @@ def extensions_parts(what):
 
 
 PARTS["extensions"] = extensions_parts
+extensions_shapes = asks(
+    "stages/extensions/shapes.py", lambda w: extensions.shapes.job(seed=settings.seed)
+)
+extensions_clustering = asks(
+    "stages/extensions/clustering.py",
+    lambda w: extensions.clustering.job(seed=settings.seed),
+)
+extensions_discriminants = asks(
+    "stages/extensions/discriminants.py",
+    lambda w: extensions.discriminants.job(seed=settings.seed),
+)
+extensions_dependence = asks(
+    "stages/extensions/dependence.py",
+    lambda w: extensions.dependence.job(seed=settings.seed),
+)
 extensions_report = asks("stages/extensions/report.py", {"titles": extensions.titles()})
 
-for part, own in extensions.parts().items():
-    request = asks(f"stages/extensions/{part}.py", own.job(seed=settings.seed))
 
-    rule:
-        name:
-            f"extensions_{part}"
-        input:
-            request=request.file,
-            data=f"{PREPARED}/{own.dataset}" if hasattr(own, "dataset") else [],
-        output:
-            scores=f"{RESULTS}/extensions/{part}/scores.csv",
-            points=f"{RESULTS}/extensions/{part}/points.csv" if part == "shapes" else [],
-        log:
-            log_of(f"extensions/{part}"),
-        benchmark:
-            benchmark_of(f"extensions/{part}")
-        conda:
-            "../../envs/rnca.yaml"
-        threads: 1 if part == "dependence" else settings.threads
-        resources:
-            mem_mb=growing(own.mem_mb()),
-            runtime=growing(lambda w, threads, own=own: own.job_minutes(threads)),
-        params:
-            part=part,
-            request=request.asked,
-        # Formatted when the job runs, unlike the rest.
-        script:
-            "{params.part}.py"
+rule extensions_shapes:
+    input:
+        request=extensions_shapes.file,
+    output:
+        scores=f"{RESULTS}/extensions/shapes/scores.csv",
+        points=f"{RESULTS}/extensions/shapes/points.csv",
+    log:
+        log_of("extensions/shapes"),
+    benchmark:
+        benchmark_of("extensions/shapes")
+    conda:
+        "../../envs/rnca.yaml"
+    threads: settings.threads
+    resources:
+        mem_mb=growing(lambda w: extensions.shapes.mem_mb()),
+        runtime=growing(lambda w, threads: extensions.shapes.job_minutes(threads)),
+    params:
+        request=extensions_shapes.asked,
+    script:
+        "shapes.py"
+
+
+rule extensions_clustering:
+    input:
+        request=extensions_clustering.file,
+        data=lambda w: f"{PREPARED}/{extensions.clustering.dataset}",
+    output:
+        f"{RESULTS}/extensions/clustering/scores.csv",
+    log:
+        log_of("extensions/clustering"),
+    benchmark:
+        benchmark_of("extensions/clustering")
+    conda:
+        "../../envs/rnca.yaml"
+    threads: settings.threads
+    resources:
+        mem_mb=growing(lambda w: extensions.clustering.mem_mb()),
+        runtime=growing(lambda w, threads: extensions.clustering.job_minutes(threads)),
+    params:
+        request=extensions_clustering.asked,
+    script:
+        "clustering.py"
+
+
+rule extensions_discriminants:
+    input:
+        request=extensions_discriminants.file,
+        data=lambda w: f"{PREPARED}/{extensions.discriminants.dataset}",
+    output:
+        f"{RESULTS}/extensions/discriminants/scores.csv",
+    log:
+        log_of("extensions/discriminants"),
+    benchmark:
+        benchmark_of("extensions/discriminants")
+    conda:
+        "../../envs/rnca.yaml"
+    threads: settings.threads
+    resources:
+        mem_mb=growing(lambda w: extensions.discriminants.mem_mb()),
+        runtime=growing(lambda w, threads: extensions.discriminants.job_minutes(threads)),
+    params:
+        request=extensions_discriminants.asked,
+    script:
+        "discriminants.py"
+
+
+rule extensions_dependence:
+    input:
+        request=extensions_dependence.file,
+    output:
+        f"{RESULTS}/extensions/dependence/scores.csv",
+    log:
+        log_of("extensions/dependence"),
+    benchmark:
+        benchmark_of("extensions/dependence")
+    conda:
+        "../../envs/rnca.yaml"
+    resources:
+        mem_mb=growing(lambda w: extensions.dependence.mem_mb()),
+        runtime=growing(lambda w, threads: extensions.dependence.job_minutes(threads)),
+    params:
+        request=extensions_dependence.asked,
+    script:
+        "dependence.py"
 
 
 rule extensions_report:
