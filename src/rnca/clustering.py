@@ -12,15 +12,14 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import validate_data
 
-from rnca._core.fitting import FeatureFit
-from rnca._core.mapping import centred_features, check_count
+from rnca._core.estimators import RowsMixin, check_count, unfitted_copy
+from rnca._core.fitting import FeatureFit, centred_features
 from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, Matrix, View, check_at_least_two_rows, grid
 from rnca._core.seeding import seeds, streams
 from rnca._core.spectral import column_signs, leading_eigh
-from rnca._core.state import RowsMixin, unfitted_copy
 from rnca.features import FeatureMap, NystroemFeatures
-from rnca.features.width import local_gamma
+from rnca.features.base import local_gamma
 
 # Relative eigengap below which clusters are arbitrary. On moons, rings and blobs those found were
 # right above 0.28 and wrong below 0.11.

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 import oracles
 from rnca import RCCA, RPCA, FourierFeatures, Moments, NystroemFeatures, median_gamma
-from rnca._core.correlation import Correlations
+from rnca._core.moments import Correlations
 from rnca._core.rows import shard_bounds
 from workflow.lib.exact import kernel_cca, kernel_pca
 

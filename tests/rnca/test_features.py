@@ -23,7 +23,7 @@ from rnca import (
     median_gamma,
 )
 from rnca.features import FEATURE_MAPS, FeatureMap, JointFeatures
-from rnca.features.hadamard import hadamard_transform
+from rnca.features.cosine import hadamard_transform
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rnca._core.workers import blas_threads
+from rnca._core.blas import blas_threads
 from rnca.autoencoder import RandomizedAutoencoder
 from rnca.features import median_gamma
 from workflow.data.prepared import Prepared, load_prepared

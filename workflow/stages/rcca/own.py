@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from rnca._core.correlation import Correlations
+from rnca._core.moments import Correlations
 from workflow.data.errors import DataError
 from workflow.lib.figures import FAINT, GREY, LOOK, STYLE, wrapped
 from workflow.lib.provenance import read_csv
