@@ -1,5 +1,7 @@
 """Stage autoencoder: reconstruction of unseen pictures, beside linear PCA (Section 5.4)."""
 
+import base64
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,22 +12,25 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from PIL import Image
 
+from rnca._core.rows import FloatArray, View, grid
 from rnca._core.workers import blas_threads
 from rnca.autoencoder import RandomizedAutoencoder
-from rnca.features import median_gamma
+from rnca.features import FourierFeatures, median_gamma
 from workflow.data.prepared import Prepared, load_prepared
 from workflow.data.splits import fraction_split
 from workflow.data.views import RowView
 from workflow.lib.job import job
 from workflow.lib.provenance import peak_mb, read_csv, write_csv
 from workflow.lib.seeding import derived_seed
-from workflow.stages.autoencoder.pictures import no_pictures, picture_rows, shown_rows
-from workflow.stages.autoencoder.standardised import StandardisedFeatures
 
 # Rows that stand for all where no more are needed: for the median heuristic of the latent
 # factors, and for the errors on training and tuning rows.
 _SAMPLE = 2048
+_CHUNK = 2048
+_PICTURE_COLUMNS = ["method", "row", "label", "png"]
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,36 @@ def _spread(view: RowView, count: int) -> RowView:
     assert view.rows is not None
     index = np.linspace(0, len(view) - 1, min(len(view), max(2, count))).astype(np.int64)
     return replace(view, rows=view.rows[index])
+
+
+class StandardisedFeatures(FourierFeatures):
+    """The encoder's features in the authors' code: unit variance over the rows of the fit.
+
+    Their principal components are those of the correlation matrix, as in ``rpca.m`` of the
+    authors' code, which standardises every random feature before the SVD. Fitting takes a pass over
+    the rows; ``deviations_`` is then the standard deviation of each feature, 1 where that is 0.
+    """
+
+    _fitted_arrays = ("weights_", "phases_", "deviations_")
+
+    def _draw(self, view: View) -> None:
+        super()._draw(view)
+        m = self.n_features_out
+        self.deviations_ = np.ones(m, dtype=self.phases_.dtype)
+        sums, squares, shift = np.zeros(m), np.zeros(m), None
+        for start, stop in grid(0, len(view), _CHUNK):
+            z = np.empty((stop - start, m), dtype=self.feature_dtype)
+            self.features(view.read(start, stop), z)
+            shift = z[0].astype(np.float64) if shift is None else shift
+            centred = z - shift
+            sums += centred.sum(axis=0)
+            squares += np.square(centred).sum(axis=0)
+        variance = np.maximum(squares - sums**2 / len(view), 0.0) / (len(view) - 1)
+        self.deviations_ = np.where(variance > 0, np.sqrt(variance), 1.0).astype(self.phases_.dtype)
+
+    def _map(self, x: FloatArray, out: FloatArray) -> None:
+        super()._map(x, out)
+        out /= self.deviations_
 
 
 class Fit:
@@ -209,7 +244,7 @@ def run_part(
     Returns the errors, one row per fit, and the pictures of repeat 0, none if it is not made here.
     Sweeps then need its errors as ``before``.
     """
-    errors, pictures = [], no_pictures()
+    errors, pictures = [], pd.DataFrame(columns=_PICTURE_COLUMNS)
     for repeat in repeats:
         found, kept = run_repeat(experiment, data, repeat)
         errors.append(found)
@@ -369,6 +404,43 @@ def _over_m(
 def _mean_square(view: RowView) -> float:
     pieces = (view[start : start + _SAMPLE] for start in range(0, len(view), _SAMPLE))
     return float(sum(np.square(piece).sum() for piece in pieces)) / (len(view) * view.shape[1])
+
+
+def shown_rows(data: Prepared, view: RowView, count: int) -> NDArray[np.int64]:
+    """Choose positions in a view to show: of each class as many, spread evenly over its rows."""
+    kinds = np.zeros(len(view)) if data.labels is None else np.asarray(data.labels[view.rows])
+    classes = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)]
+    turns = -(-count // len(classes))
+    places = (np.arange(turns) + 0.5) / turns
+    chosen = [rows[int(place * len(rows))] for place in places for rows in classes]
+    return np.array(list(dict.fromkeys(chosen))[:count])
+
+
+def picture_rows(
+    data: Prepared, view: RowView, index: NDArray[np.int64], pixels: NDArray[Any], method: str
+) -> pd.DataFrame:
+    """Make the rows of k pictures at ``index`` of a view.
+
+    ``pixels`` is k × D, from 0 to 1; others are cut off. ``method`` is what made them.
+    """
+    assert view.rows is not None
+    rows = view.rows[index]
+    shape = data.images.shape[1:]
+    frame = {
+        "method": method,
+        "row": rows,
+        "label": None if data.labels is None else data.labels[rows],
+        "png": [to_png(picture.reshape(shape)) for picture in pixels],
+    }
+    return pd.DataFrame(frame, columns=_PICTURE_COLUMNS)
+
+
+def to_png(pixels: NDArray[Any]) -> str:
+    """Encode a picture of numbers from 0 to 1, h × w or h × w × 3, as PNG in base64."""
+    levels = np.round(255 * np.clip(pixels, 0.0, 1.0)).astype(np.uint8)
+    stream = io.BytesIO()
+    Image.fromarray(levels).save(stream, format="PNG")
+    return base64.b64encode(stream.getvalue()).decode("ascii")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from scipy import stats
 
 from projects import ROOT
 from workflow.stages.autoencoder import figures, report
-from workflow.stages.autoencoder.pictures import to_png
+from workflow.stages.autoencoder.fit import to_png
 
 PUBLISHED = pd.read_csv(ROOT / "resources/paper/autoencoder.csv")
 TITLES = {"mnist": "MNIST", "cifar": "CIFAR-10"}

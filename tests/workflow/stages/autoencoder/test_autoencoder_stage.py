@@ -18,12 +18,13 @@ from workflow.stages.autoencoder.fit import (
     Method,
     Pixels,
     Search,
+    StandardisedFeatures,
     chosen_before,
     run_part,
+    shown_rows,
+    to_png,
 )
-from workflow.stages.autoencoder.pictures import shown_rows, to_png
 from workflow.stages.autoencoder.report import METHODS
-from workflow.stages.autoencoder.standardised import StandardisedFeatures
 
 EXPERIMENT = Experiment(
     name="digits",
