@@ -32,6 +32,7 @@ MISTAKES = {
         ("theorem4.widths", [1.0], "at least 2 items"),
         ("theorem4.n", [2, 3, 4, 5, 6], "at most 4 items"),
         ("theorem4.correlations.gamma", [1.0, 2.0, 3.0, 4.0, 5.0], "at most 4 items"),
+        ("theorem4.ratios", [1e308], "must be less than or equal to 1000000"),
         ("theorem4.ratio", [1.0], "unknown key; did you mean 'ratios'?"),
     ],
     "extensions": [
