@@ -136,21 +136,12 @@ def test_bounds_count_violations():
 
 
 def test_autoencoder_names_the_papers_method_and_the_best():
-    columns = "experiment axis method d m test_mean against_mean"
-    summary = frame(
-        columns,
-        ("one", "table", "pca", 20, 2000, 0.21, 0.0),
-        ("one", "table", "median", 20, 2000, 0.12, -0.412),
-        ("one", "table", "combined", 20, 2000, 0.11, -0.48),
-        ("one", "d", "median", 5, 2000, 0.4, -0.1),
-        ("one", "d", "median", 50, 2000, 0.2, 0.25),
-    )
+    errors = {"pca": (0.21, 0.0), "median": (0.12, -0.412), "combined": (0.11, -0.48)}
+    rows = [("one", method, 20, *error) for method, error in errors.items()]
+    summary = frame("experiment method d test_mean against_mean", *rows)
     assert autoencoder.on_table(summary, TITLES) == (
         "Test error against linear PCA's: MNIST, d = 20: RPCA (median heuristic) -41.2 %, "
         "PCA encoder, linear + random decoder -48.0 %."
-    )
-    assert autoencoder.on_sweeps(summary, TITLES) == (
-        "Test error of RPCA over linear PCA's: MNIST: 0.90 at d = 5 to 1.25 at d = 50."
     )
 
 
@@ -174,8 +165,7 @@ def test_nothing_run_says_nothing():
         rcca.on_choice(frame("experiment feature_map protocol gain_mean"), TITLES),
         rpca.on_agreement(frame("experiment analysis method m mean_angle_mean"), TITLES),
         rpca.on_scatter(pd.DataFrame(columns=rpca.SCORES_COLUMNS), TITLES),
-        autoencoder.on_table(frame("experiment axis method test_mean"), TITLES),
-        autoencoder.on_sweeps(frame("experiment axis method"), TITLES),
+        autoencoder.on_table(frame("experiment method test_mean"), TITLES),
         extensions.on_discriminants(frame("method error_mean m"), "digits"),
         extensions.on_clustering(frame("data method m nmi_mean"), TITLES),
     ]

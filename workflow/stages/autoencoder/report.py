@@ -1,4 +1,4 @@
-"""Table, sentences and figures of stage autoencoder: errors and times beside linear PCA."""
+"""Table, sentence and figure of stage autoencoder: errors and times beside linear PCA."""
 
 from collections.abc import Collection, Mapping
 
@@ -10,13 +10,9 @@ from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv, write_text
-from workflow.lib.sentences import by_title, sentence, write_sentences
+from workflow.lib.sentences import sentence, write_sentences
 from workflow.lib.tables import by_experiment, plus_minus, titled_table
-from workflow.stages.autoencoder.figures import (
-    PICTURE_COLUMNS,
-    error_figure,
-    reconstructions_figure,
-)
+from workflow.stages.autoencoder.figures import PICTURE_COLUMNS, reconstructions_figure
 
 Titles = Mapping[str, str]
 METHODS = {
@@ -46,7 +42,7 @@ def autoencoder_summary(errors: pd.DataFrame) -> pd.DataFrame:
     95 % interval of its mean (Student's). Deviations and intervals are missing where there is one
     repeat. ``on_edge`` lists the grids at an end of which a value was chosen in any repeat.
     """
-    same = ["experiment", "axis", "d", "repeat"]
+    same = ["experiment", "repeat"]
     pca = errors[errors["method"] == "pca"].set_index(same)["test_error"]
     partner = pca.reindex(pd.MultiIndex.from_frame(errors[same])).to_numpy()
     ordered = errors.assign(
@@ -102,10 +98,9 @@ def autoencoder_table(
     ``published`` has the paper's bounds on training time, which stand beside the ``experiments``
     that follow its protocol and no other.
     """
-    table = summary[summary["axis"] == "table"]
 
     def block(name: str, title: str) -> str:
-        rows = table[table["experiment"] == name]
+        rows = summary[summary["experiment"] == name]
         bounds = published[: len(published) if name in experiments else 0]
         same = bounds.merge(rows[["dataset", "d", "m"]].head(1))["training_seconds_below"]
         paper = "".join(f"; the paper trains in less than {bound:g} s" for bound in same)
@@ -153,8 +148,8 @@ def _block(title: str, rows: pd.DataFrame, paper: str) -> str:
 def on_table(summary: pd.DataFrame, titles: Titles) -> str:
     """Set the paper's method and the best one beside linear PCA."""
     clauses = []
-    table = summary[(summary["axis"] == "table") & (summary["method"] != "pca")]
-    for name, rows in table.groupby("experiment", sort=False, observed=True):
+    others = summary[summary["method"] != "pca"]
+    for name, rows in others.groupby("experiment", sort=False, observed=True):
         shown = rows[(rows["method"] == "median") | (rows["test_mean"] == rows["test_mean"].min())]
         parts = [
             f"{METHODS[row['method']]} {100 * row['against_mean']:+.1f} %"
@@ -162,22 +157,6 @@ def on_table(summary: pd.DataFrame, titles: Titles) -> str:
         ]
         clauses.append(f"{titles[str(name)]}, d = {rows['d'].iloc[0]:.0f}: {', '.join(parts)}")
     return sentence(clauses, "test error against linear PCA's")
-
-
-def on_sweeps(summary: pd.DataFrame, titles: Titles) -> str:
-    """Say from where to where the ratio of the paper's method to linear PCA goes."""
-
-    def say(rows: pd.DataFrame) -> list[str]:
-        return [
-            " to ".join(
-                f"{1 + row['against_mean']:.2f} at {axis} = {row[axis]:.0f}"
-                for row in own.sort_values(str(axis)).iloc[[0, -1]].to_dict("records")
-            )
-            for axis, own in rows.groupby("axis", sort=False)
-        ]
-
-    swept = summary[summary["axis"].isin(["d", "m"]) & (summary["method"] == "median")]
-    return by_title(swept, titles, say, "test error of RPCA over linear PCA's")
 
 
 if __name__ == "__main__":
@@ -191,6 +170,4 @@ if __name__ == "__main__":
         table = autoencoder_table(summary, not_run, titles, *published)
         write_text(out["autoencoder.md"], table)
         save(reconstructions_figure(pictures, summary, titles), out, "autoencoder")
-        save(error_figure(summary, titles), out, "autoencoder_errors")
-        shown = {"autoencoder": on_table, "autoencoder_errors": on_sweeps}
-        write_sentences(out, {name: say(summary, titles) for name, say in shown.items()})
+        write_sentences(out, {"autoencoder": on_table(summary, titles)})
