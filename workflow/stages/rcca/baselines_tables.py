@@ -1,7 +1,6 @@
 """Deep CCA and exact kernel CCA beside RCCA and the paper: summaries and the table."""
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,15 @@ from scipy import stats
 
 from workflow.lib.exponents import fitted_exponent
 from workflow.lib.tables import BASELINE_NAMES, minutes, plus_minus
-from workflow.stages.rcca.blocks import Block, Columns, block, by_experiment, counted, value
+from workflow.stages.rcca.tables import (
+    Block,
+    Columns,
+    Titles,
+    block,
+    by_experiment,
+    counted,
+    value,
+)
 
 # What summaries and curves need of the stage's rows.
 _FIT_COLUMNS = (
@@ -32,9 +39,8 @@ _LARGE_POINTS = 4
 def baseline_fits(deep: pd.DataFrame, kernel: pd.DataFrame) -> pd.DataFrame:
     """One row per fit: deep CCA in each repeat, kernel CCA at each ``n``, in the first one."""
     exact = kernel[kernel["left_out"].isna()]
-    names = [
-        f"n = {row['n']:.0f}, reg = {row['reg_over_n']:g} n" for row in exact.to_dict("records")
-    ]
+    pairs = zip(exact["n"], exact["reg_over_n"], strict=True)
+    names = [f"n = {n:.0f}, reg = {reg:g} n" for n, reg in pairs]
     exact = exact.assign(architecture=names, n_train=exact["n"], repeat=0)
     frames = [deep.assign(n=np.nan), exact]
     return pd.concat([each for each in frames if len(each)] or frames[:1])
@@ -48,26 +54,15 @@ def model_sizes(layers: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     the kernel's width for each view: no random weight, which the seed brings back.
     """
     rows = published[published["method"] == "fourier"].astype({"m": int})
-    rows = rows.merge(layers, on="dataset")
-    sizes = [
-        {"dataset": row["dataset"], "m": row["m"], "kept": _kept(row), "network": _network(row)}
-        for row in rows.to_dict("records")
-    ]
-    found = pd.DataFrame(sizes)
+    rows = rows.merge(layers, on="dataset").assign(kept=0, network=0)
+    for view in "xy":
+        columns, width, outputs = rows[f"columns_{view}"], rows[f"width_{view}"], rows["outputs"]
+        rows["kept"] += rows["m"] * (outputs + 1) + columns + 1
+        # Weights and biases; the output layer is one of the layers.
+        hidden = (columns + 1) * width + (rows["layers"] - 2) * (width + 1) * width
+        rows["network"] += hidden + (width + 1) * outputs
+    found = rows[["dataset", "m", "kept", "network"]]
     return found.assign(ratio=found["network"] / found["kept"])
-
-
-def _kept(row: Any) -> int:
-    return sum(row["m"] * (row["outputs"] + 1) + row[f"columns_{view}"] + 1 for view in "xy")
-
-
-def _network(row: Any) -> int:
-    """Count weights and biases; ``layers`` counts the output layer too."""
-    views = (
-        [row[f"columns_{view}"], *[row[f"width_{view}"]] * (row["layers"] - 1), row["outputs"]]
-        for view in "xy"
-    )
-    return sum((below + 1) * above for sizes in views for below, above in pairwise(sizes))
 
 
 def _at_largest_n(fits: pd.DataFrame) -> pd.DataFrame:
@@ -99,17 +94,9 @@ def beside_rcca(summary: pd.DataFrame, fits: pd.DataFrame, sums: pd.DataFrame) -
     """Add the test sum of RCCA at its largest m less the baseline's, in pairs.
 
     A pair are two fits of the same repeat, which have the same training and test rows; kernel CCA
-    is fitted in the first repeat alone, to a part of its training rows.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        Of `baselines_summary`. It gets ``fourier_less`` and ``fourier_less_half``, the mean over
-        pairs and the half-width of its confidence interval by Student's t; ``nystroem_…`` too.
-    fits : DataFrame
-        Of `baseline_fits`.
-    sums : DataFrame
-        Gathered rows of RCCA.
+    is fitted in the first repeat alone, to a part of its training rows. ``fourier_less`` is the
+    mean over pairs, ``fourier_less_half`` the half-width of its confidence interval by Student's t;
+    ``nystroem_…`` too.
     """
     fits = _at_largest_n(fits)[[*_PAIR, "method", "test_sum"]]
     # Frames without rows, of datasets that were skipped, do not know their types.
@@ -119,9 +106,8 @@ def beside_rcca(summary: pd.DataFrame, fits: pd.DataFrame, sums: pd.DataFrame) -
     for kind in ("fourier", "nystroem"):
         rcca = sums[last & (sums["feature_map"] == kind)][[*_PAIR, "test_sum"]]
         pairs = fits.merge(rcca, on=_PAIR, suffixes=("", "_rcca"))
-        less = (pairs["test_sum_rcca"] - pairs["test_sum"]).groupby(
-            [pairs["experiment"], pairs["method"]]
-        )
+        pairs["less"] = pairs["test_sum_rcca"] - pairs["test_sum"]
+        less = pairs.groupby(["experiment", "method"])["less"]
         count = less.count()
         half = less.std() / np.sqrt(count) * stats.t.ppf((1 + _CONFIDENCE) / 2, count - 1)
         added |= {f"{kind}_less": less.mean(), f"{kind}_less_half": half}
@@ -129,33 +115,22 @@ def beside_rcca(summary: pd.DataFrame, fits: pd.DataFrame, sums: pd.DataFrame) -
 
 
 def race(curve: pd.DataFrame, rcca: pd.DataFrame) -> pd.DataFrame:
-    """Set each RCCA fit beside the time in which deep CCA first did as well.
+    """Set each timed RCCA fit of Table 1 beside the time in which deep CCA first did as well.
 
-    Parameters
-    ----------
-    curve : DataFrame
-        Epochs of deep CCA, of either kind.
-    rcca : DataFrame
-        Table 1, with or without rows of baselines.
-
-    Returns
-    -------
-    DataFrame
-        One row per timed RCCA fit and kind of deep CCA trained in its experiment: RCCA's test sum
-        and its minutes on one core; the first epoch of the first repeat whose sum on tuning rows
-        is as large, and the CPU minutes up to its end; ``ratio``, these over those of RCCA. Where
-        deep CCA never did as well, the last three are missing.
+    That is the first epoch of the first repeat whose sum on tuning rows is as large as RCCA's on
+    test rows, with the CPU minutes up to its end; ``ratio`` is these over the minutes of RCCA on
+    one core. Where deep CCA never did as well, they are missing.
     """
     keys = ["experiment", "method", "feature_map", "m"]
     fits = rcca.dropna(subset=["feature_map", "minutes_one_core"])
     fits = fits[["experiment", "feature_map", "m", "test_mean", "minutes_one_core"]]
     fits.columns = ["experiment", "feature_map", "m", "rcca_sum", "rcca_minutes_one_core"]
-    first = curve[curve["repeat"] == 0]
-    pairs = first[["experiment", "method"]].drop_duplicates().merge(fits, on="experiment")
-    epochs = pairs.merge(first, on=["experiment", "method"])
+    first = curve.loc[curve["repeat"] == 0, [*keys[:2], "epoch", "cpu_minutes", "tune_sum"]]
+    first.columns = [*keys[:2], "dcca_epoch", "dcca_cpu_minutes", "tune_sum"]
+    pairs = first[keys[:2]].drop_duplicates().merge(fits, on="experiment")
+    epochs = pairs.merge(first, on=keys[:2])
     reached = epochs[epochs["tune_sum"] >= epochs["rcca_sum"]].drop_duplicates(keys)
-    reached = reached[[*keys, "epoch", "cpu_minutes"]]
-    reached.columns = [*keys, "dcca_epoch", "dcca_cpu_minutes"]
+    reached = reached[[*keys, "dcca_epoch", "dcca_cpu_minutes"]]
     found = pairs.merge(reached, on=keys, how="left")
     return found.assign(ratio=found["dcca_cpu_minutes"] / found["rcca_minutes_one_core"])
 
@@ -166,17 +141,11 @@ def baseline_blocks(
     search: pd.DataFrame,
     kernel: pd.DataFrame,
     not_run: Mapping[str, str],
-    titles: Mapping[str, str],
+    titles: Titles,
 ) -> list[Block]:
-    """Lay out one block per experiment, with what the numbers mean below each.
+    """Lay out `beside_rcca` and the paper's numbers by experiment, what they mean below each.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        Of `beside_rcca`, with the paper's numbers.
-    curve, search, kernel : DataFrame
-        Gathered epochs and candidates of deep CCA, and fits of kernel CCA.
-    not_run, titles : mapping of experiment to str
+    The other frames are gathered: epochs and candidates of deep CCA, and fits of kernel CCA.
     """
     columns: Columns = {
         "method": lambda row: f"{BASELINE_NAMES[row['method']]} ({row['architecture']})",

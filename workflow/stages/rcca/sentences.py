@@ -1,15 +1,13 @@
 """What the tables and figures of stage rcca show, each in one sentence."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import pandas as pd
 
 from workflow.lib.sentences import FEATURES, at_largest_m, sentence, span
 from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES, minutes
-from workflow.stages.rcca.series import PROTOCOL_NAMES, Series
-from workflow.stages.rcca.table1 import leaked_shares
+from workflow.stages.rcca.tables import Series, Titles, leaked_shares, of_series, with_protocol
 
-Titles = Mapping[str, str]
 _METHODS = {"linear_cca": "linear CCA", **FEATURES, **BASELINE_NAMES}
 _PROTOCOLS = {"utterances": "with whole utterances held out", "frames": "on random frames"}
 
@@ -58,8 +56,9 @@ def on_protocols(over: pd.DataFrame, titles: Titles) -> str:
     name = random["series"].iloc[0]
     rows = random[random["series"] == name]
     linear = fixed[(fixed["series"] == name) & (fixed["feature_map"] == "linear")]
+    levels = linear["test_mean"].map("linear CCA gives {:.1f}".format)
     clauses = [
-        f"{words} {', '.join([*_moves(own), *_linear(linear, protocol)])}"
+        f"{words} {', '.join([*_moves(own), *levels[linear['protocol'] == protocol]])}"
         for protocol, words in _PROTOCOLS.items()
         if len(own := rows[rows["protocol"] == protocol])
     ]
@@ -67,11 +66,6 @@ def on_protocols(over: pd.DataFrame, titles: Titles) -> str:
     if shared > 0:
         clauses.append(f"{100 * shared:.0f} % of the random test rows share frames with training")
     return sentence(clauses, f"{titles[name]}, m = {span(rows['m'], '.0f')}")
-
-
-def _linear(rows: pd.DataFrame, protocol: str) -> Iterator[str]:
-    for mean in rows.loc[rows["protocol"] == protocol, "test_mean"]:
-        yield f"linear CCA gives {mean:.1f}"
 
 
 def _moves(rows: pd.DataFrame) -> Iterator[str]:
@@ -156,11 +150,11 @@ def on_regs(found: pd.DataFrame, titles: Titles) -> str:
 
 def on_choice(choice: pd.DataFrame, titles: Titles) -> str:
     """Say what cross-validation of reg gains, apart for random frames and held-out utterances."""
-    random = choice[choice["feature_map"].isin(list(FEATURES))].fillna({"protocol": ""})
-    clauses = []
-    for (name, protocol), rows in random.groupby(["experiment", "protocol"], sort=False):
-        words = [titles[str(name)], PROTOCOL_NAMES.get(str(protocol), "")]
-        clauses.append(f"{', '.join(filter(None, words))} {span(rows['gain_mean'], '+.2f')}")
+    random = choice[choice["feature_map"].isin(list(FEATURES))]
+    clauses = [
+        f"{with_protocol(titles[str(name)], str(protocol))} {span(rows['gain_mean'], '+.2f')}"
+        for (name, protocol), rows in random.groupby(["experiment", "protocol"], sort=False)
+    ]
     return sentence(clauses, "gain in test sum by choosing reg with cross-validation")
 
 
@@ -179,12 +173,12 @@ def on_variants(compared: pd.DataFrame, titles: Titles) -> str:
 def on_baselines(baselines: pd.DataFrame, titles: Titles, series: Series) -> str:
     """Say by how much RCCA at its largest m exceeds deep CCA; that of a series in a range."""
     deep = baselines[baselines["method"].isin(["dcca", "dcca2013"])]
-    of = [series.get(name, {"name": name, "protocol": ""}) for name in deep["experiment"]]
-    deep = deep.assign(name=[each["name"] for each in of], part=[each["protocol"] for each in of])
+    names, protocols = of_series(deep["experiment"], series)
+    deep = deep.assign(name=names, protocol=protocols)
     clauses = [
-        f"{', '.join(filter(None, [titles[str(name)], PROTOCOL_NAMES.get(str(part), '')]))}: "
+        f"{with_protocol(titles[str(name)], str(protocol))}: "
         + ", ".join(_against(str(method), own) for method, own in rows.groupby("method"))
-        for (name, part), rows in deep.groupby(["name", "part"], sort=False)
+        for (name, protocol), rows in deep.groupby(["name", "protocol"], sort=False)
     ]
     return sentence(clauses, "test sum of RCCA at the largest m")
 
