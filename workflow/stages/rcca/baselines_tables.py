@@ -1,6 +1,6 @@
 """Deep CCA and exact kernel CCA beside RCCA and the paper: summaries and the table."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,7 @@ import pandas as pd
 from scipy import stats
 
 from workflow.lib.exponents import fitted_exponent
+from workflow.lib.published import published_column
 from workflow.lib.tables import BASELINE_NAMES, minutes, plus_minus
 from workflow.stages.rcca.tables import (
     Block,
@@ -65,14 +66,23 @@ def model_sizes(layers: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     return found.assign(ratio=found["network"] / found["kept"])
 
 
-def _at_largest_n(fits: pd.DataFrame) -> pd.DataFrame:
+def baselines_summary(
+    fits: pd.DataFrame,
+    sums: pd.DataFrame,
+    published: pd.DataFrame,
+    experiments: Collection[str],
+) -> pd.DataFrame:
+    """One row per experiment and method, kernel CCA at its largest n, beside RCCA and the paper.
+
+    ``fits`` are of `baseline_fits`, ``sums`` the gathered rows of RCCA. A pair are two fits of the
+    same repeat, which have the same training and test rows; kernel CCA is fitted in the first
+    repeat alone, to a part of its training rows. ``fourier_less`` is the test sum of RCCA at its
+    largest m less the baseline's, the mean over pairs; ``fourier_less_half`` is the half-width of
+    its confidence interval by Student's t; ``nystroem_…`` too.
+    """
     largest = fits.groupby(["experiment", "method"])["n"].transform("max")
-    return fits[fits["n"].isna() | (fits["n"] == largest)]
-
-
-def baselines_summary(fits: pd.DataFrame) -> pd.DataFrame:
-    """One row per experiment and method of `baseline_fits`, kernel CCA at its largest n."""
-    groups = _at_largest_n(fits).groupby(["experiment", "dataset", "method"], sort=False)
+    fits = fits[fits["n"].isna() | (fits["n"] == largest)]
+    groups = fits.groupby(["experiment", "dataset", "method"], sort=False)
     summary = groups.agg(
         architecture=("architecture", "first"),
         components=("components", "first"),
@@ -87,18 +97,12 @@ def baselines_summary(fits: pd.DataFrame) -> pd.DataFrame:
         test_sum_signed=("test_sum_signed", "mean"),
     ).reset_index()
     # Rows that were left out have no counts, which makes floats of all of them.
-    return summary.astype(dict.fromkeys(["components", "n_train", "repeats", "parameters"], int))
-
-
-def beside_rcca(summary: pd.DataFrame, fits: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
-    """Add the test sum of RCCA at its largest m less the baseline's, in pairs.
-
-    A pair are two fits of the same repeat, which have the same training and test rows; kernel CCA
-    is fitted in the first repeat alone, to a part of its training rows. ``fourier_less`` is the
-    mean over pairs, ``fourier_less_half`` the half-width of its confidence interval by Student's t;
-    ``nystroem_…`` too.
-    """
-    fits = _at_largest_n(fits)[[*_PAIR, "method", "test_sum"]]
+    summary = summary.astype(dict.fromkeys(["components", "n_train", "repeats", "parameters"], int))
+    summary = summary.assign(
+        paper=published_column(summary, published, experiments),
+        paper_minutes=published_column(summary, published, experiments, "minutes"),
+    )
+    fits = fits[[*_PAIR, "method", "test_sum"]]
     # Frames without rows, of datasets that were skipped, do not know their types.
     fits, sums = (each.astype({"repeat": "int64", "test_sum": "float64"}) for each in (fits, sums))
     last = sums["m"] == sums.groupby(["experiment", "feature_map"])["m"].transform("max")
@@ -143,7 +147,7 @@ def baseline_blocks(
     not_run: Mapping[str, str],
     titles: Titles,
 ) -> list[Block]:
-    """Lay out `beside_rcca` and the paper's numbers by experiment, what they mean below each.
+    """Lay out `baselines_summary` by experiment, with what the numbers mean below each.
 
     The other frames are gathered: epochs and candidates of deep CCA, and fits of kernel CCA.
     """
@@ -190,17 +194,17 @@ def _search_notes(search: pd.DataFrame) -> Iterator[str]:
 
 
 def _epoch_notes(rows: pd.DataFrame, curve: pd.DataFrame) -> Iterator[str]:
-    for row in rows.dropna(subset="paper").to_dict("records"):
-        name, paper = _subject(row["method"]), row["paper"]
-        epochs = curve[(curve["method"] == row["method"]) & (curve["repeat"] == 0)]
-        reached = epochs[epochs["tune_sum"] >= paper].head(1)
-        if not len(reached):
-            yield f"{name} did not reach the paper's {paper:.1f} on tuning rows."
-        for epoch in reached.to_dict("records"):
+    for method, paper in rows.dropna(subset="paper").set_index("method")["paper"].items():
+        epochs = curve[(curve["method"] == method) & (curve["repeat"] == 0)]
+        reached = epochs[epochs["tune_sum"] >= paper]
+        if len(reached):
+            epoch, taken = reached.iloc[0][["epoch", "cpu_minutes"]]
             yield (
-                f"{name} reached the paper's {paper:.1f} on tuning rows in epoch "
-                f"{epoch['epoch']:.0f}, after {minutes(epoch['cpu_minutes'])} CPU minutes."
+                f"{_subject(method)} reached the paper's {paper:.1f} on tuning rows in epoch "
+                f"{epoch:.0f}, after {minutes(taken)} CPU minutes."
             )
+        else:
+            yield f"{_subject(method)} did not reach the paper's {paper:.1f} on tuning rows."
 
 
 def _subject(method: Any) -> str:

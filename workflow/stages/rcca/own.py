@@ -92,25 +92,25 @@ def model_blocks(inference: pd.DataFrame, titles: Titles) -> list[Block]:
     return blocks
 
 
+@matplotlib.rc_context(STYLE)
 def model_figure(
     inference: pd.DataFrame, models: Mapping[tuple[str, str], Model], titles: Titles
 ) -> Figure:
     """Correlations, the largest loadings of component 1, and its scatter: a row per model."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(10.2, 3.1 * max(len(models), 1)), layout="constrained")
-        for place, ((name, kind), model) in enumerate(models.items()):
-            left, middle, right = (
-                figure.add_subplot(len(models), 3, 3 * place + column) for column in (1, 2, 3)
-            )
-            own = (inference["experiment"] == name) & (inference["feature_map"] == kind)
-            _correlations(left, inference[own], kind)
-            left.set_title(wrapped(f"{titles[name]}, {MAP_NAMES[kind]}"))
-            _bars(middle, model.loadings, kind)
-            # Unlike the page's own grey, what is rasterised looks the same on a dark ground.
-            colour = FAINT if kind == "linear" else LOOK[kind]["color"]
-            right.scatter(model.x, model.y, s=6, color=colour, rasterized=True)
-            right.set(xlabel="first view, component 1", ylabel="second view, component 1")
-            right.set_title("canonical variables of test rows")
+    figure = Figure(figsize=(10.2, 3.1 * max(len(models), 1)), layout="constrained")
+    for place, ((name, kind), model) in enumerate(models.items()):
+        left, middle, right = (
+            figure.add_subplot(len(models), 3, 3 * place + column) for column in (1, 2, 3)
+        )
+        own = (inference["experiment"] == name) & (inference["feature_map"] == kind)
+        _correlations(left, inference[own], kind)
+        left.set_title(wrapped(f"{titles[name]}, {MAP_NAMES[kind]}"))
+        _bars(middle, model.loadings, kind)
+        # Unlike the page's own grey, what is rasterised looks the same on a dark ground.
+        colour = FAINT if kind == "linear" else LOOK[kind]["color"]
+        right.scatter(model.x, model.y, s=6, color=colour, rasterized=True)
+        right.set(xlabel="first view, component 1", ylabel="second view, component 1")
+        right.set_title("canonical variables of test rows")
     return figure
 
 

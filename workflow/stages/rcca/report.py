@@ -6,7 +6,6 @@ from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv
-from workflow.lib.published import published_column
 from workflow.lib.sentences import write_sentences
 from workflow.stages.rcca import baselines_tables, figures, own, sentences, table1, tables
 from workflow.stages.rcca.tables import write_latex, write_markdown
@@ -88,12 +87,7 @@ if __name__ == "__main__":
             said["rcca_variants"] = sentences.on_variants(compared, titles)
         if "baselines.md" in out:
             search, _ = read_outcomes(given.search, baselines_tables.SEARCH_COLUMNS)
-            baselines = baselines_tables.baselines_summary(fits)
-            baselines = baselines.assign(
-                paper=published_column(baselines, published, paper),
-                paper_minutes=published_column(baselines, published, paper, "minutes"),
-            )
-            baselines = baselines_tables.beside_rcca(baselines, fits, sums)
+            baselines = baselines_tables.baselines_summary(fits, sums, published, paper)
             write_csv(out["baselines.csv"], baselines)
             names = {name: titles[name] for name in asked.compared}
             found = curve, search, kernel, not_run, names

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from workflow.lib.sentences import FEATURES, at_largest_m, sentence, span
+from workflow.lib.sentences import FEATURES, at_largest_m, by_title, sentence, span
 from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES, minutes
 from workflow.stages.rcca.tables import Series, Titles, leaked_shares, of_series, with_protocol
 
@@ -14,18 +14,15 @@ _PROTOCOLS = {"utterances": "with whole utterances held out", "frames": "on rand
 
 def on_table1(summary: pd.DataFrame, titles: Titles) -> str:
     """Say how far our sums are from the paper's or, where it has none, what each method reaches."""
-    return sentence(
-        f"{titles[str(name)]}: {_beside_paper(rows) or _reached(rows)}"
-        for name, rows in summary.groupby("experiment", sort=False, observed=True)
-    )
+    return by_title(summary, titles, lambda rows: _beside_paper(rows) or _reached(rows), "")
 
 
-def _beside_paper(rows: pd.DataFrame) -> str:
-    return ", ".join(
+def _beside_paper(rows: pd.DataFrame) -> list[str]:
+    return [
         f"{name} {_level(differences)}"
         for kind, name in FEATURES.items()
         if len(differences := rows.loc[rows["feature_map"] == kind, "difference"].dropna())
-    )
+    ]
 
 
 def _level(differences: "pd.Series[float]") -> str:
@@ -38,13 +35,13 @@ def _level(differences: "pd.Series[float]") -> str:
     return f"{text} the paper's sums{' at every m' if len(differences) > 1 else ''}"
 
 
-def _reached(rows: pd.DataFrame) -> str:
+def _reached(rows: pd.DataFrame) -> list[str]:
     """Name the sum of each method, the largest first: at its largest m or number of rows."""
     largest = rows.sort_values(["m", "n_train_max"]).groupby("method", sort=False).tail(1)
     largest = largest.sort_values("test_mean", ascending=False)
-    return ", ".join(
-        f"{_METHODS[row['method']]} {row['test_mean']:.2f}" for row in largest.to_dict("records")
-    ) + (f" of at most {rows['components'].iloc[0]}" if len(largest) else "")
+    sums = zip(largest["method"], largest["test_mean"], strict=True)
+    *first, last = [f"{_METHODS[method]} {mean:.2f}" for method, mean in sums]
+    return [*first, f"{last} of at most {rows['components'].iloc[0]}"]
 
 
 def on_protocols(over: pd.DataFrame, titles: Titles) -> str:
@@ -108,27 +105,19 @@ def on_leaks(leaks: pd.DataFrame, titles: Titles) -> str:
 def on_minutes(summary: pd.DataFrame, titles: Titles) -> str:
     """Say what fits took on one core, and how many times as long the paper's and deep CCA took."""
     timed = summary.dropna(subset="minutes_one_core")
-    groups = timed.groupby("experiment", sort=False, observed=True)
-    return sentence(
-        f"{titles[str(name)]}: {_took(rows)}"
-        for name, rows in groups
-        if rows["feature_map"].notna().any()
-    )
+    of_maps = timed.loc[timed["feature_map"].notna(), "experiment"]
+    return by_title(timed[timed["experiment"].isin(of_maps)], titles, _took, "")
 
 
-def _took(rows: pd.DataFrame) -> str:
-    parts = []
+def _took(rows: pd.DataFrame) -> Iterator[str]:
     random = rows[rows["feature_map"].isin(list(FEATURES))]
     if len(random):
         ends = dict.fromkeys(minutes(end) for end in random["minutes_one_core"].agg(["min", "max"]))
-        parts.append(f"RCCA takes {' to '.join(ends)} minutes on one core")
+        yield f"RCCA takes {' to '.join(ends)} minutes on one core"
         if random["speed_up"].notna().any():
-            parts.append(f"the paper's {span(random['speed_up'], '.1f')} times as long")
-    parts += [
-        f"{BASELINE_NAMES[row['method']]} {minutes(row['minutes_one_core'])} CPU minutes"
-        for row in rows[rows["method"].isin(["dcca", "dcca2013"])].to_dict("records")
-    ]
-    return ", ".join(parts)
+            yield f"the paper's {span(random['speed_up'], '.1f')} times as long"
+    for row in rows[rows["method"].isin(["dcca", "dcca2013"])].to_dict("records"):
+        yield f"{BASELINE_NAMES[row['method']]} {minutes(row['minutes_one_core'])} CPU minutes"
 
 
 def on_regs(found: pd.DataFrame, titles: Titles) -> str:

@@ -27,6 +27,7 @@ from workflow.stages.rcca.tables import (
     counted,
     leaked_shares,
     spread,
+    text,
     value,
 )
 
@@ -152,12 +153,12 @@ def experiment_blocks(
         if rows["paper"].notna().any():
             columns |= {"paper": value("paper"), "difference": value("difference", "+.2f")}
         ours = rows[rows["feature_map"].notna()]
-        text = (
+        measured = (
             f"sum of the {ours['components'].iloc[0]} largest correlations "
             f"({_row_counts(ours, 'train')} training rows, {_row_counts(ours, 'test')} test rows, "
             f"{counted(ours['repeats'].iloc[0], 'repeat')})"
         )
-        return block(title, text, columns, rows)
+        return block(title, measured, columns, rows)
 
     return by_experiment(titles, not_run, made)
 
@@ -197,18 +198,12 @@ def reg_blocks(found: pd.DataFrame, titles: Titles) -> list[Block]:
     """Lay out `by_reg`: a line per method and m, a column per reg with its difference."""
     blocks = []
     for name, rows in found.groupby("experiment", sort=False, observed=True):
-        cells = {
-            (row["reg"], row["feature_map"], row["m"]): _with_difference(row)
-            for row in rows.to_dict("records")
-        }
-        regs = sorted(rows["reg"].unique(), reverse=True)
-        columns = FIT | {"paper": value("paper")}
-        for reg in regs:
-            columns[f"reg = {reg:g}"] = lambda row, reg=reg, cells=cells: cells[
-                reg, row["feature_map"], row["m"]
-            ]
-        lines = rows[rows["reg"] == regs[0]].sort_values(["feature_map", "m"])
-        blocks.append(block(titles[str(name)], "test (less the paper's)", columns, lines))
+        cells = rows.assign(test=[_with_difference(row) for row in rows.to_dict("records")])
+        wide = cells.pivot(index=["feature_map", "m", "paper"], columns="reg", values="test")
+        wide = wide[wide.columns[::-1]].rename(columns="reg = {:g}".format)
+        columns = FIT | {"paper": value("paper")} | {str(reg): text(str(reg)) for reg in wide}
+        title, less = titles[str(name)], "test (less the paper's)"
+        blocks.append(block(title, less, columns, wide.reset_index()))
     return blocks
 
 
@@ -311,12 +306,12 @@ def _series_block(title: str, rows: pd.DataFrame) -> Block:
                 "–" if pd.isna(row["low"]) else f"{row['low']:.1f} to {row['high']:.1f}"
             ),
         }
-    text = (
+    measured = (
         f"sum of the {rows['components'].iloc[0]} largest correlations on test rows, mean ± "
         f"standard deviation over {counted(rows['speakers'].max(), 'dataset')} "
         f"({_row_counts(ours, 'train')} training rows; {', '.join(repeats)})"
     )
-    return block(title, text, columns, wide)
+    return block(title, measured, columns, wide)
 
 
 def floor_rows(
@@ -342,7 +337,7 @@ def floor_rows(
 def floor_blocks(rows: pd.DataFrame) -> list[Block]:
     """Lay out what the sums of `floor_rows` are worth: signed, noise floor, rows given away."""
     columns: Columns = {
-        "experiment": lambda row: row["title"],
+        "experiment": text("title"),
         **FIT,
         "test": value("test_mean"),
         "signed": value("signed_mean"),

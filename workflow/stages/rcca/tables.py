@@ -74,6 +74,11 @@ def value(column: str, form: str = ".2f", unit: str = "") -> Cell:
     return lambda row: number(row[column], form, unit)
 
 
+def text(column: str) -> Cell:
+    """Make cells of a column's texts."""
+    return lambda row: "–" if pd.isna(row[column]) else str(row[column])
+
+
 def spread(name: str, form: str = ".2f") -> Cell:
     """Make cells of the columns ``<name>_mean`` and ``<name>_sd``."""
     return lambda row: plus_minus(row[f"{name}_mean"], row[f"{name}_sd"], form)
@@ -222,16 +227,16 @@ def chosen_blocks(choice: pd.DataFrame, titles: Titles) -> list[Block]:
     blocks = []
     for (name, protocol), rows in choice.groupby(["experiment", "protocol"], sort=False):
         count, each = rows["repeats"].iloc[0], counted(rows["repeats_each"].iloc[0], "repeat")
-        text = counted(count, "repeat")
+        over = counted(count, "repeat")
         if protocol:
-            text = f"{PROTOCOL_NAMES[str(protocol)]}, {counted(count, 'dataset')}, {each} each"
-        blocks.append(block(titles[str(name)], text, columns, rows))
+            over = f"{PROTOCOL_NAMES[str(protocol)]}, {counted(count, 'dataset')}, {each} each"
+        blocks.append(block(titles[str(name)], over, columns, rows))
     return blocks
 
 
 def _chosen_range(row: Any) -> str:
-    text = span([row["reg_min"], row["reg_max"]], "g")
-    return f"{text} ({row['note']})" if row["note"] else text
+    regs = span([row["reg_min"], row["reg_max"]], "g")
+    return f"{regs} ({row['note']})" if row["note"] else regs
 
 
 def beside_base(sums: pd.DataFrame, variants: Mapping[str, str]) -> pd.DataFrame:
@@ -266,21 +271,19 @@ def variant_blocks(compared: pd.DataFrame, titles: Titles) -> list[Block]:
 
 def leak_blocks(leaks: pd.DataFrame, titles: Titles) -> list[Block]:
     """Lay out the leak audit: one line per experiment and part, one column per kind of leak."""
-    found = {
-        (row["experiment"], row["part"], row["kind"]): f"{row['rows']} ({row['share']:.1%})"
-        for row in leaks.to_dict("records")
-    }
     columns: Columns = {
         "experiment": lambda row: titles[row["experiment"]],
-        "part": lambda row: row["part"],
+        "part": text("part"),
         "rows": value("of", ".0f"),
+        **{kind: text(kind) for kind in _LEAKS},
     }
+    keys = ["experiment", "part"]
+    lines = leaks[leaks["of"] > 0].drop_duplicates(keys).set_index(keys)
     for kind in _LEAKS:
-        columns[kind] = lambda row, kind=kind: found.get(
-            (row["experiment"], row["part"], kind), "–"
-        )
-    lines = leaks[leaks["of"] > 0].drop_duplicates(["experiment", "part"])
-    return [block("Rows that training rows give away", "first repeats", columns, lines)]
+        own = leaks[leaks["kind"] == kind].set_index(keys)
+        lines[kind] = own["rows"].astype(str) + own["share"].map(" ({:.1%})".format)
+    title = "Rows that training rows give away"
+    return [block(title, "first repeats", columns, lines.reset_index())]
 
 
 def leaked_shares(leaks: pd.DataFrame) -> "pd.Series[float]":
