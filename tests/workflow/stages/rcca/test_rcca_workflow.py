@@ -42,11 +42,9 @@ def test_memory_is_that_of_matrices_chunks_row_numbers_and_processes():
 
 
 def test_amounts_double_with_each_attempt():
-    memory = growing(lambda w: 1000)
-    assert [memory(None, 1, attempt) for attempt in (1, 2, 3)] == [1000, 2000, 4000]
-    minutes = growing(lambda w, threads: 60 // threads)
-    assert minutes(None, 2, 2) == 60
-    assert growing(30)(None, 1, 3) == 120
+    assert [growing(30)(None, 1, attempt) for attempt in (1, 2, 3)] == [30, 60, 120]
+    assert growing(lambda w: 1000)(None, 1, 2) == 2000
+    assert growing(lambda w, threads: 60 // threads)(None, 2, 2) == 60
 
 
 @pytest.mark.parametrize(
