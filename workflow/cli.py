@@ -126,8 +126,7 @@ def publish_run(options: argparse.Namespace, _: list[str]) -> int:
             f"{planned}\nRun it first: make paper ARGS='--configfile {options.configfile}'"
         )
         return 1
-    count = publish(run, Path("results", "published"))
-    print(f"{count} files in results/published")
+    print(f"{publish(run, Path('results', 'published'))} files in results/published")
     return 0
 
 
@@ -189,9 +188,7 @@ def jobs_left(configfile: Path, targets: list[str]) -> str:
     if done.returncode:
         sys.exit(done.stdout + done.stderr)
     _, found, table = done.stdout.rpartition("Job stats:\n")
-    if not found:
-        return ""
-    return table.partition("\n\n")[0]
+    return table.partition("\n\n")[0] if found else ""
 
 
 def describe_work(settings: RunSettings, name: str, left: str) -> str:
@@ -247,13 +244,13 @@ def describe_time(name: str, settings: RunSettings) -> str:
 
 def describe_blas() -> str:
     """Name the BLAS of numpy and of scipy, which may be two, and their threads."""
-    found = [library for library in threadpool_info() if library["user_api"] == "blas"]
-    if not found:  # Accelerate on macOS has no threads that can be set
-        return "none whose threads threadpoolctl can set"
-    return ", ".join(
+    found = ", ".join(
         f"{library['internal_api']} {library['version']}, {library['num_threads']} threads"
-        for library in found
+        for library in threadpool_info()
+        if library["user_api"] == "blas"
     )
+    # Accelerate on macOS has no threads that can be set.
+    return found or "none whose threads threadpoolctl can set"
 
 
 def check_mirror(mirror: str | None) -> tuple[str, bool]:
