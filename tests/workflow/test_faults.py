@@ -89,15 +89,6 @@ def test_unavailable_dataset_costs_nothing_else_and_is_tried_again(project):
     assert project.planned(*MINE) == {}
 
 
-def test_what_could_not_be_fetched_is_said_at_the_end_though_no_experiment_uses_it(project):
-    project.write_own(prepare=["xrmb"])
-    code, screen = project.launch(*MINE)
-    assert code == 0, screen
-    words = "Could not be fetched, and is tried again by the next run: xrmb: could not fetch xrmb.1"
-    assert words in " ".join(screen.split())
-    assert "All that these settings ask for was run." not in screen
-
-
 def test_run_whose_datasets_are_all_skipped_ends_well_and_says_so_in_every_stage(project):
     skip = [name for name, entry in CATALOGUE.items() if entry.source is None]
     settings = yaml.safe_dump(TEST_SETTINGS | {"skip": skip})
@@ -109,8 +100,8 @@ def test_run_whose_datasets_are_all_skipped_ends_well_and_says_so_in_every_stage
         assert "**: not run, left out by `skip` in the settings" in table, name
 
 
-def test_target_data_says_what_is_unavailable_and_what_was_tried(project):
-    project.write_own(prepare=["mine", "xrmb"], skip=["awa"], rcca={})
+def test_what_could_not_be_fetched_is_said_at_the_end_though_no_experiment_uses_it(project):
+    project.write_own(prepare=["xrmb"], skip=["awa"])
     code, screen = project.launch("data", *MINE)
     assert code == 0, screen
     table = project.file("results/mine/tables/data.md").read_text(encoding="utf-8")
@@ -121,3 +112,9 @@ def test_target_data_says_what_is_unavailable_and_what_was_tried(project):
     log = project.file("results/mine/logs/fetch/xrmb.log").read_text(encoding="utf-8")
     assert re.search(r"https://raw.githubusercontent.com/\S+/xrmb.1: ConnectionRefusedError", log)
     assert "By hand: put it at data/cache/git-blob-" in log
+
+    code, screen = project.launch(*MINE)
+    assert code == 0, screen
+    words = "Could not be fetched, and is tried again by the next run: xrmb: could not fetch xrmb.1"
+    assert words in " ".join(screen.split())
+    assert "All that these settings ask for was run." not in screen

@@ -382,21 +382,6 @@ def test_old_summary_is_not_shown_for_a_part_of_the_run(
     assert ("the headline" in capsys.readouterr().out) == is_shown
 
 
-@pytest.mark.parametrize("name", ["summary.txt", "report.html"])
-@pytest.mark.parametrize("harm", ["cut", "no record"])
-def test_result_that_is_not_what_a_job_wrote_is_not_announced(toy, monkeypatch, capsys, name, harm):
-    monkeypatch.chdir(toy.directory)
-    file = Path("results", "default", name)
-    if harm == "no record":
-        record_of(file).unlink()
-    else:
-        file.write_text(file.read_text("utf-8")[:-5], encoding="utf-8")
-    assert launch.finish(launch.read_options([]), file.parent, 0.0) == 1
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert f"Not all results are what this run computed. results/default/{name}" in err
-
-
 BOMB = "a: &a [x, x]\n" + "".join(
     f"{b}: &{b} [*{a}, *{a}, *{a}]\n" for a, b in pairwise("abcdefghijklmnop")
 )
