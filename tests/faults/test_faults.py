@@ -132,14 +132,14 @@ def family(launcher, kind):
 def wait_for_orphans(project):
     """Wait until no Snakemake that outlived its launcher works in a project."""
 
-    def is_left():
+    def is_alone():
         return not any(
             each.info["cwd"] == str(project.directory)
             and "snakemake" in (each.info["cmdline"] or [])
             for each in psutil.process_iter(["cwd", "cmdline"])
         )
 
-    wait_for(is_left, seconds=PATIENCE)
+    wait_for(is_alone, seconds=PATIENCE)
 
 
 def kill_at(project, moment, kind):
