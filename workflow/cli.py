@@ -41,14 +41,14 @@ def main() -> int:
     """Run a command; return its exit code."""
     parser = argparse.ArgumentParser(prog="python -m workflow.cli", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, command, words in (
-        ("doctor", doctor, "say what this machine offers and which datasets are available"),
-        ("figure", figure, "make one table or figure, after saying how much work that is"),
-        ("publish", publish_run, "copy a finished run to results/published"),
-        ("verify", verify_run, "check results/published and recompute a sample of it"),
-        ("settings", settings_tables, "write the tables of keys in config/README.md"),
+    for name, command in (
+        ("doctor", doctor),
+        ("figure", figure),
+        ("publish", publish_run),
+        ("verify", verify_run),
+        ("settings", settings_tables),
     ):
-        sub = commands.add_parser(name, help=words, description=words)
+        sub = commands.add_parser(name, help=getdoc(command), description=getdoc(command))
         sub.set_defaults(run=command)
         sub.add_argument("--configfile", type=Path, default=Path("config", "paper.yaml"))
         if name == "verify":
@@ -67,7 +67,7 @@ def main() -> int:
 
 
 def doctor(options: argparse.Namespace, _: list[str]) -> int:
-    """Print one line per finding and per dataset."""
+    """Say what this machine offers and which datasets are available."""
     mirror, mirror_is_fine = check_mirror(os.environ.get("RNCA_MIRROR"))
     memory = psutil.virtual_memory()
     findings = {
@@ -92,7 +92,7 @@ def doctor(options: argparse.Namespace, _: list[str]) -> int:
 
 
 def figure(options: argparse.Namespace, others: list[str]) -> int:
-    """Say what has to be done for a table or figure, then let the launcher do it."""
+    """Make one table or figure, after saying how much work that is."""
     settings = read(options.configfile)
     made = {
         f"results/{settings.run}/{each.file}": stage
@@ -112,7 +112,7 @@ def figure(options: argparse.Namespace, others: list[str]) -> int:
 
 
 def publish_run(options: argparse.Namespace, _: list[str]) -> int:
-    """Publish a finished run."""
+    """Copy a finished run to results/published."""
     settings = read(options.configfile)
     run = Path("results", settings.run)
     # What could not be fetched is tried again by every run; that alone leaves nothing undone. What
@@ -131,12 +131,12 @@ def publish_run(options: argparse.Namespace, _: list[str]) -> int:
 
 
 def verify_run(options: argparse.Namespace, _: list[str]) -> int:
-    """Check what is published."""
+    """Check results/published and recompute a sample of it."""
     return verify_published(Path("results", "published"), options.minutes)
 
 
 def settings_tables(_options: argparse.Namespace, _: list[str]) -> int:
-    """Write the tables of keys from the settings' models."""
+    """Write the tables of keys in config/README.md."""
     readme = Path("config", "README.md")
     readme.write_text(with_tables(readme.read_text(encoding="utf-8")), encoding="utf-8")
     return 0
