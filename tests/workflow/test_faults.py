@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,10 @@ MINE = ("--configfile", "mine.yaml")
 
 
 def test_killed_run_continues_to_the_same_numbers(project, finished):
-    command = ["rcca", "--configfile=config/test.yaml"]
+    fits = finished.directory.glob("results/test/rcca/*/[!d]*.sums.csv")
+    sums = [str(file.relative_to(finished.directory)) for file in fits]
+    assert len(sums) == 4
+    command = [*sums, "--configfile=config/test.yaml"]
     launcher = project.start("-m", "workflow.launch", *command)
     wait_for(lambda: list(project.directory.glob("results/test/rcca/*/*.sums.csv")), launcher)
     (snakemake,) = psutil.Process(launcher.pid).children()
@@ -29,15 +33,9 @@ def test_killed_run_continues_to_the_same_numbers(project, finished):
     code, screen = project.launch(*command)
     assert code == 0, screen
     assert "The last run was killed: continuing it" in screen
-    fits = [
-        file.relative_to(finished.directory)
-        for kind in ("sums", "components")
-        for file in finished.directory.glob(f"results/test/rcca/*/[!d]*.{kind}.csv")
-    ]
-    assert len(fits) == 2 * 4
-    for fit in fits:
-        tolerance = TOLERANCE[fit.name.partition("-")[0]]
-        found, expected = (pd.read_csv(each.file(str(fit))) for each in (project, finished))
+    for name in [*sums, *(each.replace("sums", "components") for each in sums)]:
+        tolerance = TOLERANCE[Path(name).name.partition("-")[0]]
+        found, expected = (pd.read_csv(each.file(name)) for each in (project, finished))
         pd.testing.assert_frame_equal(found, expected, rtol=tolerance, atol=tolerance)
 
 

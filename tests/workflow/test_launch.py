@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid
 import venv
 from contextlib import suppress
 from itertools import pairwise
@@ -438,7 +439,7 @@ def test_file_of_the_future_is_named_with_the_remedy(refusal, date):
 @pytest.fixture
 def bystander():
     """A process with the id of a run that it may not belong to, and that run's record."""
-    run_id = "0" * 32
+    run_id = uuid.uuid4().hex
     environment = os.environ | {launch.MARK: run_id}
     process = subprocess.Popen(["sleep", "600"], env=environment, process_group=0)
     process.record = {
@@ -490,7 +491,7 @@ def test_what_is_no_file_in_the_place_of_the_record_is_named(toy, refusal, make)
 
 @pytest.mark.parametrize(
     "change",
-    [{"pid": 1}, {"started": 2.0**40}, {"uid": 65534}, {"run_id": "1" * 32}],
+    [{"pid": 1}, {"started": 2.0**40}, {"uid": 65534}, {"run_id": "0" * 32}],
     ids=lambda change: next(iter(change)),
 )
 def test_process_that_is_not_provably_the_runs_is_not_ended(tmp_path, bystander, change):

@@ -46,13 +46,14 @@ def test_dry_run_plans_every_stage_without_network(project, config):
         assert fewer["rcca_report"] == 1
 
 
-@pytest.mark.parametrize("stage", stage_names())
-def test_target_of_a_stage_plans_its_jobs_alone(project, stage):
-    planned = project.planned(stage, *TEST)
-    others = {f"{other}_report" for other in stage_names() if other != stage}
-    assert planned[f"{stage}_report"] == planned[stage] == 1
-    assert not others & planned.keys()
-    assert not SHOWN & planned.keys()
+def test_target_of_a_stage_needs_no_report_but_its_own(project):
+    _, screen = project.run("-m", "snakemake", *stage_names(), "--rulegraph", *TEST)
+    names = dict(re.findall(r'(\d+)\[label = "(\w+)"', screen))
+    used = {(names[made], names[user]) for made, user in re.findall(r"(\d+) -> (\d+)", screen)}
+    assert not SHOWN & set(names.values())
+    for stage in stage_names():
+        assert [made for made, user in used if user == stage] == [f"{stage}_report"]
+        assert [user for made, user in used if made == f"{stage}_report"] == [stage]
 
 
 @pytest.mark.parametrize("part", [slice(0, 3), slice(3, None)], ids=["first", "last"])
