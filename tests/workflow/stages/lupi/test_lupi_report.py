@@ -12,7 +12,6 @@ from projects import write_with_record
 from workflow.lib.claims import judge, read_claims
 from workflow.lib.figures import save
 from workflow.stages.lupi.figures import differences_figure, methods_figure, reg_figure
-from workflow.stages.lupi.methods import METHODS
 from workflow.stages.lupi.names import METHOD_NAMES
 from workflow.stages.lupi.report import (
     PAPERS,
@@ -38,7 +37,7 @@ LEVELS = {"surf": 58.0, "rcca": 62.0, "rcca-permuted-animals": 62.0, "attributes
 LEVELS |= {"attributes-permuted": 100.0, "majority": 54.0}
 
 
-def accuracies(preprocessing=("raw", "hellinger"), methods=METHODS, edge=(), **levels):
+def accuracies(preprocessing=("raw", "hellinger"), methods=tuple(METHOD_NAMES), edge=(), **levels):
     """Draw partitions that differ by points, and methods in a partition by tenths."""
     rng, levels = np.random.default_rng(0), LEVELS | levels
     hard = rng.normal(0, 2, PARTITIONS)
