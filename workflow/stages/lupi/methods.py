@@ -6,25 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workflow.stages.lupi.bases import cross_fitted
-from workflow.stages.lupi.svmpath import Path, svm_path
-from workflow.stages.lupi.svmplus import solve_dual
-from workflow.stages.lupi.training import VARIANTS, Index, Matrix, Rows, Training
+from workflow.stages.lupi.svm import Path, mean_diagonal, over_costs, solve_dual, svm_path
+from workflow.stages.lupi.training import VARIANTS, Index, Matrix, Rows, Training, cross_fitted
 
-METHODS = (
-    "majority",
-    "surf",
-    "surf-scaled",
-    "random",
-    "rcca",
-    "rcca-least-reg",
-    "rcca-crossfit",
-    "surf+rcca",
-    *VARIANTS[1:],
-    "svm+",
-    "attributes",
-    "attributes-permuted",
-)
 _NO_SLACK = 1e-6
 _NONE = np.empty(0)
 
@@ -125,15 +109,13 @@ class Plus(Regular):
         attributes = self.training.attributes[animals]
         K_star = attributes @ attributes.T
         gamma = self.gamma * mean_diagonal(K_star) / mean_diagonal(K)
-        path = Path.untried(len(costs), len(rows))
-        for i, C in enumerate(costs):
+
+        def fit(C: float) -> tuple[Matrix, float, bool, bool]:
             signs = self.training.rows.signs[rows]
             found = solve_dual(K, signs, cells, K_star, C=C, gamma=gamma)
-            separated = bool(found.slacks.max() < _NO_SLACK)  # so it is at every larger cost
-            path.put(slice(i, None) if separated else i, found.coef, found.intercept, True)
-            if separated:
-                break
-        return path
+            return found.coef, found.intercept, True, bool(found.slacks.max() < _NO_SLACK)
+
+        return over_costs(fit, costs, len(rows))
 
 
 class Attributes(Candidate):
@@ -246,9 +228,4 @@ def candidates(training: Training, method: str, gammas: Sequence[float]) -> Iter
     elif method == "attributes-permuted":
         yield Attributes(training, training.permuted)
     else:
-        raise ValueError(f"method {method!r}: known are {', '.join(METHODS)}.")
-
-
-def mean_diagonal(K: Matrix) -> float:
-    """Return the mean squared length of the rows behind a Gram matrix."""
-    return float(np.diagonal(K).mean())
+        raise ValueError(f"unknown method {method!r}")

@@ -55,8 +55,7 @@ def row(frame, **where):
 
 
 def test_panels_take_both_views_and_the_larger_block():
-    drawn, summary = summarised(noise=0.0)
-    assert len(drawn) == 2 * 4 * (2 * 2 * 3 + 3 + 3 + 2)
+    _, summary = summarised(noise=0.0)
     found = row(summary, experiment="stated", panel="rpca", varying="n", value=5000)
     assert found["draws"] == 8
     assert found["mean"] == pytest.approx(1.5 * 5000 / np.sqrt(1000))
@@ -180,9 +179,7 @@ def test_excess_is_the_mean_error_over_the_bound_of_the_same_features():
 def test_correlations_stand_beside_the_bound_that_holds():
     bound = correlation_bound(50, 100, 1000.0)
     assert row(correlations(), gamma=1000.0, m=100)["bound"] == bound
-    text = correlations_table(correlations())
-    assert "| m | γ = 1 | γ = 1000 |" in text
-    assert f"| 1e-05 ({bound:.2g}) |\n" in text
+    assert f"| 1e-05 ({bound:.2g}) |\n" in correlations_table(correlations())
 
 
 def test_theorem_4_figure_has_a_panel_per_gamma_and_one_more():

@@ -12,7 +12,6 @@ from projects import write_with_record
 from workflow.lib.claims import judge, read_claims
 from workflow.lib.figures import save
 from workflow.stages.lupi.figures import differences_figure, methods_figure, reg_figure
-from workflow.stages.lupi.methods import METHODS
 from workflow.stages.lupi.names import METHOD_NAMES
 from workflow.stages.lupi.report import (
     PAPERS,
@@ -38,7 +37,7 @@ LEVELS = {"surf": 58.0, "rcca": 62.0, "rcca-permuted-animals": 62.0, "attributes
 LEVELS |= {"attributes-permuted": 100.0, "majority": 54.0}
 
 
-def accuracies(preprocessing=("raw", "hellinger"), methods=METHODS, edge=(), **levels):
+def accuracies(preprocessing=("raw", "hellinger"), methods=tuple(METHOD_NAMES), edge=(), **levels):
     """Draw partitions that differ by points, and methods in a partition by tenths."""
     rng, levels = np.random.default_rng(0), LEVELS | levels
     hard = rng.normal(0, 2, PARTITIONS)
@@ -99,12 +98,8 @@ def test_pairs_are_compared_partition_by_partition():
     assert row["high"] - row["low"] < 1 < accuracy["test_accuracy"].std()
     edges = pairs.xs("surf", level="reference")["on_edge"]
     assert edges[edges > 0].to_dict() == {("rcca", "raw", True): 1, ("rcca", "raw", False): 1}
-
-
-def test_equal_accuracies_are_no_difference():
-    pairs = lupi_pairs(accuracies(methods=("surf", "rcca")).assign(test_accuracy=60.0))
-    assert (pairs["p"] == 1).all()
-    assert (pairs["difference"] == 0).all()
+    equal = lupi_pairs(accuracy.assign(test_accuracy=60.0))
+    assert (equal[["difference", "p"]] == [0, 1]).all(axis=None)
 
 
 def test_spread_has_the_interval_of_a_normal_sample_and_binomial_noise_beside_it():
@@ -192,15 +187,10 @@ def test_figures_show_pairs_and_the_paper_s_beside_its_own_protocol_only():
     left, right = methods_figure(lupi_pairs(accuracy), {"awa": PAPER}, TITLES).axes
     assert ticks(left) == list(METHOD_NAMES.values())[2:-2]
     assert PAPER["difference"] in [line.get_xdata()[0] for line in right.lines]
-
-
-def test_gain_is_drawn_against_reg():
-    settings = accuracies()
-    of_rcca = settings["method"].isin(["rcca", "rcca-five"])
-    settings = pd.concat([settings, settings[of_rcca].assign(reg=10.0)])
-    axes, _ = reg_figure(settings, TITLES).axes
+    other_reg = accuracy[accuracy["method"].isin(["rcca", "rcca-five"])].assign(reg=10.0)
+    axes, _ = reg_figure(pd.concat([accuracy, other_reg]), TITLES).axes
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "10"]
-    gain = by_pair(accuracies()).loc[("rcca", "surf", "raw", True), "difference"]
+    gain = by_pair(accuracy).loc[("rcca", "surf", "raw", True), "difference"]
     assert axes.containers[0].lines[0].get_ydata() == pytest.approx([gain] * 2)
 
 
