@@ -20,10 +20,11 @@ from workflow.data.prepared import load_prepared, write_prepared
 from workflow.stages.rcca import kernel
 from workflow.stages.rcca.cv import cross_validate, searched
 from workflow.stages.rcca.deep import NETWORKS, Deep, fit_deep
+from workflow.stages.rcca.figures import read_models
 from workflow.stages.rcca.fit import Experiment, accumulate_shard, fit_path
 from workflow.stages.rcca.kernel import KCCA_COLUMNS, PartialRows, fit_kcca
 from workflow.stages.rcca.model import fit_model
-from workflow.stages.rcca.own import INFERENCE_COLUMNS, read_models
+from workflow.stages.rcca.tables import INFERENCE_COLUMNS
 from workflow.stages.rcca.timing import time_fit, time_svds
 from workflow.stages.rcca.trial import Trial, state_file
 
