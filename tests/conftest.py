@@ -54,6 +54,5 @@ def project(tmp_path):
 def finished(tmp_path_factory):
     """A project in which config/test.yaml has been run; tests leave it as it is."""
     project = Project(tmp_path_factory.mktemp("finished") / "a b")
-    code, project.screen = project.launch("--configfile", "config/test.yaml")
-    assert code == 0, project.screen
+    project.screen = project.ends("--configfile", "config/test.yaml")
     return project

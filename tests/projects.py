@@ -87,6 +87,18 @@ class Project:
         """Run the launcher to its end; return its exit code and what was on screen."""
         return self.run("-m", "workflow.launch", *arguments, **variables)
 
+    def ends(self, *arguments: str, **variables: str) -> str:
+        """Launch; return what is on screen when it ends well."""
+        code, screen = self.launch(*arguments, **variables)
+        assert code == 0, screen
+        return screen
+
+    def fails(self, *arguments: str, **variables: str) -> str:
+        """Launch; return what is on screen when it fails."""
+        code, screen = self.launch(*arguments, **variables)
+        assert code == 1, screen
+        return screen
+
     def run(self, *command: str, **variables: str) -> tuple[int, str]:
         """Run Python to its end; return its exit code and what was on screen."""
         process = self.start(*command, **variables)

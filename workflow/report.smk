@@ -142,7 +142,7 @@ rule summary:
         outcomes=[
             file
             for stage in stage_names()
-            for file in gathered(stage, *(read_exhibits(stage).outcomes or []))
+            for file in gathered(stage, *read_exhibits(stage).outcomes)
         ],
         leaks=gathered("rcca", "leaks"),
         records=rules.data_table.input.records,

@@ -54,8 +54,7 @@ def test_run_without_a_known_commit_or_unfinished_is_not_published(finished, pro
 def test_clean_run_is_published_with_one_record(project, monkeypatch):
     monkeypatch.chdir(project.directory)
     made = subprocess.check_output(["sh", "-ec", COMMIT], text=True).strip()
-    code, screen = project.launch("lupi", *TEST)
-    assert code == 0, screen
+    project.ends("lupi", *TEST)
     published = project.file("results/published")
     (published / "old").mkdir(parents=True)
     count = publish(project.file("results/test"), published)

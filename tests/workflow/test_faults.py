@@ -30,9 +30,7 @@ def test_killed_run_continues_to_the_same_numbers(project, finished):
     launcher.kill()
     launcher.communicate()
 
-    code, screen = project.launch(*command)
-    assert code == 0, screen
-    assert "The last run was killed: continuing it" in screen
+    assert "The last run was killed: continuing it" in project.ends(*command)
     for name in [*sums, *(each.replace("sums", "components") for each in sums)]:
         tolerance = TOLERANCE[Path(name).name.partition("-")[0]]
         found, expected = (pd.read_csv(each.file(name)) for each in (project, finished))
@@ -43,8 +41,7 @@ def test_failed_job_shows_cause_log_and_command(project):
     x = np.random.default_rng(0).standard_normal((300, 4))
     x[7, 2] = np.nan
     project.write_own(x)
-    code, screen = project.launch(*MINE)
-    assert code == 1
+    screen = project.fails(*MINE)
     cause = "prepare failed: DataError: dataset 'mine', array 'x': nan at row 7, column 2"
     assert cause in screen
     log = project.file(re.search(r"log: +(\S+)", screen)[1])
@@ -63,8 +60,7 @@ def test_unavailable_dataset_costs_nothing_else_and_is_tried_again(project):
     mnist = EXPERIMENT | {"split": split, "title": "MNIST", "dataset": "mnist"}
     rcca = {"own": EXPERIMENT, "mnist": mnist}
     project.write_own(rcca=rcca)
-    code, screen = project.launch(*MINE)
-    assert code == 0, screen
+    screen = project.ends(*MINE)
     reason = "could not fetch train-images-idx3-ubyte.gz"
     assert f"Not run: MNIST: {reason}" in screen
     table = project.file("results/mine/tables/rcca.md")
@@ -75,13 +71,10 @@ def test_unavailable_dataset_costs_nothing_else_and_is_tried_again(project):
     _, screen = project.run("-m", "workflow.cli", "publish", *MINE)
     assert "the commit of the results is unknown" in screen  # not that the run is not finished
     project.write_own(rcca=rcca, strict=True)
-    code, screen = project.launch(*MINE)
-    assert code == 1
-    assert f"fetch failed: FetchError: {reason}" in screen
+    assert f"fetch failed: FetchError: {reason}" in project.fails(*MINE)
 
     project.write_own(rcca=rcca)
-    code, screen = project.launch(*MINE, RNCA_MIRROR=os.environ["RNCA_MIRROR"])
-    assert code == 0, screen
+    screen = project.ends(*MINE, RNCA_MIRROR=os.environ["RNCA_MIRROR"])
     assert "All that these settings ask for was run." in screen
     assert table.read_text(encoding="utf-8").count("| RCCA, Fourier | 8 |") == 2
     assert project.planned(*MINE) == {}
@@ -91,8 +84,7 @@ def test_run_whose_datasets_are_all_skipped_ends_well_and_says_so_in_every_stage
     skip = [name for name, entry in CATALOGUE.items() if entry.source is None]
     settings = yaml.safe_dump(TEST_SETTINGS | {"skip": skip})
     project.file("mine.yaml").write_text(settings, encoding="utf-8")
-    code, screen = project.launch(*MINE)
-    assert code == 0, screen
+    project.ends(*MINE)
     for name in ("rcca", "rpca", "lupi", "autoencoder", "extensions_discriminants"):
         table = project.file(f"results/test/tables/{name}.md").read_text(encoding="utf-8")
         assert "**: not run, left out by `skip` in the settings" in table, name
@@ -100,8 +92,7 @@ def test_run_whose_datasets_are_all_skipped_ends_well_and_says_so_in_every_stage
 
 def test_what_could_not_be_fetched_is_said_at_the_end_though_no_experiment_uses_it(project):
     project.write_own(prepare=["xrmb"], skip=["awa"])
-    code, screen = project.launch("data", *MINE)
-    assert code == 0, screen
+    screen = project.ends("data", *MINE)
     table = project.file("results/mine/tables/data.md").read_text(encoding="utf-8")
     assert "| mine | mine | 300 | x 4, y 3, given_split 1 |" in table
     assert "| xrmb | unavailable: could not fetch xrmb.1;" in table
@@ -111,8 +102,7 @@ def test_what_could_not_be_fetched_is_said_at_the_end_though_no_experiment_uses_
     assert re.search(r"https://raw.githubusercontent.com/\S+/xrmb.1: ConnectionRefusedError", log)
     assert "By hand: put it at data/cache/git-blob-" in log
 
-    code, screen = project.launch(*MINE)
-    assert code == 0, screen
+    screen = project.ends(*MINE)
     words = "Could not be fetched, and is tried again by the next run: xrmb: could not fetch xrmb.1"
     assert words in " ".join(screen.split())
     assert "All that these settings ask for was run." not in screen

@@ -19,11 +19,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from projects import ROOT, wait_for, write_record_of
+from projects import ROOT, Project, wait_for, write_record_of
 from workflow import launch
 from workflow.lib.provenance import record_of
 
-LAUNCHER = [sys.executable, "-m", "workflow.launch"]
+LAUNCHER = ["-m", "workflow.launch"]
 ADVICE = "The same command continues where this run stopped"
 
 # `second` beats into a file until it is told to end, so that an orphan is seen to write.
@@ -52,13 +52,16 @@ def heed_signals() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
-class Toy:
+class Toy(Project):
     """A small workflow in a directory of its own, and everything started in it."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.record = directory / ".snakemake" / "rnca-launch.json"
         self.started: list[subprocess.Popen[str]] = []
+        # A terminal that cannot show every sign.
+        self.environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
+        self.options = {"preexec_fn": heed_signals}
         for path, text in {
             "Snakefile": SNAKEFILE,
             "config/config.yaml": "run: default\n",
@@ -71,44 +74,23 @@ class Toy:
             if path.startswith("results"):
                 write_record_of(directory / path)
 
-    def start(self, *command: str) -> subprocess.Popen[str]:
-        """Start a process on a terminal that cannot show every sign."""
-        process = subprocess.Popen(
-            command,
-            cwd=self.directory,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"},
-            preexec_fn=heed_signals,
-        )
+    def start(self, *command: str, **variables: str) -> subprocess.Popen[str]:
+        process = super().start(*command, **variables)
         self.started.append(process)
         return process
 
-    def launch(self, *arguments: str) -> subprocess.Popen[str]:
-        return self.start(*LAUNCHER, *arguments)
-
     def launch_until_beating(self) -> tuple[subprocess.Popen[str], psutil.Process]:
         """Launch; return the launcher and its Snakemake once the second job is at work."""
-        launcher = self.launch()
+        launcher = self.start(*LAUNCHER)
         self.wait_until_beating()
         (snakemake,) = psutil.Process(launcher.pid).children()
         return launcher, snakemake
 
-    def ends(self, *arguments: str) -> str:
-        """Launch; return what it prints when it ends well."""
-        process = self.launch(*arguments)
-        out, err = process.communicate(timeout=180)
-        assert process.returncode == 0, err
-        return out
-
-    def fails(self, *arguments: str) -> str:
-        """Launch; return what it says when it fails."""
-        process = self.launch(*arguments)
-        out, err = process.communicate(timeout=180)
-        assert (process.returncode, out) == (1, "")
-        assert "Traceback" not in err
-        return err
+    def fails(self, *arguments: str, **variables: str) -> str:
+        screen = super().fails(*arguments, **variables)
+        assert "Traceback" not in screen
+        assert "headline" not in screen
+        return screen
 
     def beats(self) -> int:
         beats = self.directory / "beats.txt"
@@ -170,43 +152,42 @@ def test_killed_run_continues_and_its_orphan_ends(toy):
     toy.wait_until_beating()
     assert launch.MARK in orphan.environ()
 
-    again = toy.launch()
-    assert "left-over processes ended" in again.stderr.readline()
+    again = toy.start(*LAUNCHER)
+    assert "left-over processes ended" in again.stdout.readline()
     assert not orphan.is_running() or orphan.status() == psutil.STATUS_ZOMBIE
     toy.let_go()
-    out, _ = again.communicate(timeout=180)
+    screen, _ = again.communicate(timeout=180)
     assert again.returncode == 0
-    assert out.startswith("\nthe headline: 1.0 ? 0.5\n")
-    assert out.endswith("\nReport: results/default/report.html\n")
+    assert "\n\nthe headline: 1.0 ? 0.5\n" in screen
+    assert screen.endswith("\nReport: results/default/report.html\n")
     assert toy.runs() == ["first", "second", "second"]
 
 
 def test_killed_snakemake_leaves_nothing_behind(toy):
     launcher, snakemake = toy.launch_until_beating()
     snakemake.kill()
-    _, err = launcher.communicate(timeout=180)
+    screen, _ = launcher.communicate(timeout=180)
     assert launcher.returncode == 128 + signal.SIGKILL
-    assert ADVICE in err
+    assert ADVICE in screen
     assert toy.is_still()
     toy.let_go()
     toy.ends()
 
 
 def test_second_of_two_at_once_names_the_first_and_a_copy_leaves_it_alone(toy, tmp_path):
-    pair = [toy.launch(), toy.launch()]
+    pair = [toy.start(*LAUNCHER), toy.start(*LAUNCHER)]
     wait_for(lambda: any(process.poll() is not None for process in pair), seconds=120)
     winner, loser = sorted(pair, key=lambda process: process.poll() is not None)
     assert loser.returncode == 1
-    assert "is in use by another run" in loser.stderr.read()
+    assert "is in use by another run" in loser.stdout.read()
 
     toy.wait_until_beating()
     (snakemake,) = psutil.Process(winner.pid).children()
     assert f"kill {snakemake.pid}\n" in toy.fails()
-    plain = toy.start(sys.executable, "-m", "snakemake")
-    assert "Directory cannot be locked" in plain.communicate(timeout=180)[1]
+    assert "Directory cannot be locked" in toy.run("-m", "snakemake")[1]
     shutil.copytree(toy.directory, tmp_path / "copy")
-    err = Toy(tmp_path / "copy").fails()
-    assert f"in {toy.directory}. Start it there again, or, if none of its processes is left" in err
+    said = Toy(tmp_path / "copy").fails()
+    assert f"in {toy.directory}. Start it there again, or, if none of its processes is left" in said
     toy.wait_until_beating()
     toy.let_go()
     assert winner.wait(timeout=180) == 0
@@ -214,7 +195,7 @@ def test_second_of_two_at_once_names_the_first_and_a_copy_leaves_it_alone(toy, t
 
 
 def test_lock_of_plain_snakemake_is_respected_alive_and_dead(toy):
-    plain = toy.start(sys.executable, "-m", "snakemake")
+    plain = toy.start("-m", "snakemake")
     toy.wait_until_beating()
     assert "is locked by a Snakemake that was not started by this launcher" in toy.fails()
 
@@ -238,8 +219,8 @@ def test_interrupt_stops_the_jobs_and_leaves_no_lock(toy, number):
 
 def test_hangup_stops_a_run_that_a_shell_started_in_the_background(toy):
     """Such a shell starts it with SIGINT ignored."""
-    command = f"{shlex.join(LAUNCHER)} & echo $!; wait $!"
-    shell = toy.start("sh", "-c", command)
+    command = f"{shlex.join([sys.executable, *LAUNCHER])} & echo $!; wait $!"
+    shell = toy.start("-c", f"import os; os.execvp('sh', ['sh', '-c', {command!r}])")
     launcher = psutil.Process(int(shell.stdout.readline()))
     toy.wait_until_beating()
     launcher.send_signal(signal.SIGINT)
@@ -272,10 +253,9 @@ class Popen(subprocess.Popen):
 launch.subprocess.Popen = Popen
 sys.exit(launch.main())
 """
-    launcher = toy.start(sys.executable, "-c", early)
-    _, err = launcher.communicate(timeout=180)
-    assert launcher.returncode > 0
-    assert ADVICE in err
+    code, screen = toy.run("-c", early)
+    assert code > 0
+    assert ADVICE in screen
     assert toy.is_still()
     assert not toy.record.read_text()
 
@@ -288,7 +268,7 @@ def test_interrupt_while_results_are_compared_ends_the_launcher(toy):
     record = record_of(toy.directory / "results" / "default" / "summary.txt")
     found = json.loads(record.read_text()) | {"inputs": {"results/large.bin": "0" * 64}}
     record.write_text(json.dumps(found))
-    launcher = toy.launch()
+    launcher = toy.start(*LAUNCHER)
 
     def is_reading():
         with suppress(psutil.NoSuchProcess):
@@ -297,10 +277,10 @@ def test_interrupt_while_results_are_compared_ends_the_launcher(toy):
 
     wait_for(is_reading, launcher, seconds=180)
     os.kill(launcher.pid, signal.SIGINT)
-    out, err = launcher.communicate(timeout=60)
+    screen, _ = launcher.communicate(timeout=60)
     assert launcher.returncode == 128 + signal.SIGINT
-    assert out == ""
-    assert "Traceback" not in err
+    assert "headline" not in screen
+    assert "Traceback" not in screen
 
 
 MISTAKEN = f"raise __import__('snakemake').exceptions.WorkflowError('mistakes')\n{SNAKEFILE}"
@@ -319,9 +299,9 @@ def test_only_what_a_repetition_may_mend_brings_the_advice(
     toy, snakefile, targets, words, is_advised
 ):
     (toy.directory / "Snakefile").write_text(snakefile)
-    err = toy.fails(*targets)
-    assert words in err
-    assert (ADVICE in err.splitlines()[-1]) == is_advised
+    screen = toy.fails(*targets)
+    assert words in screen
+    assert (ADVICE in screen.splitlines()[-1]) == is_advised
 
 
 MEMORY_SNAKEFILE = """

@@ -124,8 +124,7 @@ def test_the_page_adds_a_stage(project):
         project.file(name).write_text(text, encoding="utf-8")
 
     mine = ("--configfile", "mine.yaml")
-    code, screen = project.launch(*mine)
-    assert code == 0, screen
+    screen = project.ends(*mine)
     assert "shape: The views have 32 columns.\n" in screen
     report = project.file("results/shapes/report.html").read_text("utf-8")
     assert "Rows and columns of the two views." in report
@@ -139,6 +138,5 @@ def test_the_page_adds_a_stage(project):
     with project.edited("workflow/stages/shape/fit.py", "view.shape[0]", "len(view)"):
         assert project.planned(*mine)["shape_fit"] == 1
     with project.edited("mine.yaml", "every: 2", "every: 2, evry: 2"):
-        code, screen = project.launch(*mine)
-    assert code == 1
+        screen = project.fails(*mine)
     assert "shape.digits.evry: unknown key; did you mean 'every'?" in screen

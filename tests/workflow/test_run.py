@@ -199,18 +199,14 @@ def test_edited_result_is_told_though_its_time_says_nothing(
 
 
 def test_second_run_does_nothing_but_tell_what_is_not_its_own(finished, harmed):
-    code, screen = finished.launch(*TEST)
-    assert code == 0
-    assert "Nothing to be done" in screen
+    assert "Nothing to be done" in finished.ends(*TEST)
     harmed(edit, "tables/rcca.md")
-    code, screen = finished.launch(*TEST)
-    assert code == 1
+    screen = finished.fails(*TEST)
     assert "Not all results are what this run computed. results/test/tables/rcca.md" in screen
     assert "All that these settings ask for was run." not in screen
     asked, gone = (f"rcca/digits/fourier-0.{kind}.csv" for kind in ("sums", "components"))
     harmed(Path.unlink, gone)  # which no table asks for
-    code, screen = finished.launch(*TEST)
-    assert code == 1
+    screen = finished.fails(*TEST)
     was = f"results/test/{gone}: gone since results/test/{asked} was made."
     assert f"{was} Delete results/test/{asked} and run again" in screen
 
@@ -219,8 +215,7 @@ def test_deleted_part_is_made_anew(finished):
     part = finished.file("results/test/rcca/digits/leaks.csv")
     content = part.read_bytes()
     part.unlink()
-    code, screen = finished.launch(*TEST)
-    assert code == 0, screen
+    finished.ends(*TEST)
     assert part.read_bytes() == content
 
 
@@ -241,7 +236,7 @@ def test_settings_and_code_count_without_snakemakes_records(finished, tmp_path):
 def test_run_continues_on_another_machine(finished, project):
     """As docs/cluster.md says: the results are copied, the data are prepared there."""
     shutil.copytree(finished.file("results/test"), project.file("results/test"))
-    assert project.launch("data", *TEST)[0] == 0
+    project.ends("data", *TEST)
     assert {"rcca_fit", "lupi_fit", "rpca_fit"} <= project.planned(*TEST).keys()
     # As if a job had been killed before it wrote its record.
     project.file("results/test/lupi/digits/0.accuracy.csv.json").unlink()
@@ -322,8 +317,7 @@ MODEL = EXPERIMENT | {"model": {"regs": [1e-3, 1e-1], "folds": 3, "permutations"
 def test_replaced_own_data_are_used_missing_ones_and_old_numbers_refused(project):
     project.write_own(rcca={"own": MODEL})
     os.utime(project.file("views.npz"), (2**32, 2**32))  # by a clock that is wrong
-    code, screen = project.launch(*MINE)
-    assert code == 0, screen
+    project.ends(*MINE)
     assert project.planned(*MINE) == {}
     model = load_model(project.file("results/mine/rcca/own/fourier.model.npz"))
     x = np.load(project.file("views.npz"))["x"]
@@ -354,7 +348,6 @@ def test_replaced_own_data_are_used_missing_ones_and_old_numbers_refused(project
     assert {"prepare", "rcca_fit", "rcca_report"} <= project.planned(*MINE).keys()
 
     project.file("views.npz").unlink()
-    code, screen = project.launch(*MINE)
-    assert code == 1
+    screen = project.fails(*MINE)
     assert "datasets.mine: there is no file 'views.npz'" in screen
     assert "same command" not in screen
