@@ -257,6 +257,7 @@ def test_run_continues_on_another_machine(finished, project):
     ("file", "old", "new", "rules"),
     [
         ("workflow/data/audit.py", "_CHUNK = 2048", "_CHUNK = 1024", {"rcca_leaks", "gather"}),
+        ("workflow/data/awa.py", "WORDS = 2000", "WORDS = 2001", set()),
         (
             "workflow/stages/rcca/tables.py",
             "_ERROR_LIMIT = 1e-3",

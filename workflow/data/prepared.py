@@ -117,11 +117,6 @@ class Prepared:
         """The group of each row, if the dataset has one."""
         return self.arrays.get("groups")
 
-    @property
-    def given_split(self) -> NDArray[Any] | None:
-        """The source's own split, if it has one: 0 = train, 1 = tune, 2 = test."""
-        return self.arrays.get("given_split")
-
     def need(self, name: str) -> NDArray[Any]:
         """Return an array by name, or raise DataError with the names there are."""
         if name not in self.arrays:
@@ -334,9 +329,7 @@ def _read_meta(directory: Path) -> dict[str, Any]:
     missing = {"name", "kind", "title", "arrays"} - set(meta)
     if missing or not isinstance(meta["arrays"], dict):
         raise _damage(file, f"lacks {sorted(missing) or 'a table of arrays'}")
-    # Datasets prepared by earlier versions do not say.
-    said = meta.pop("sha256", None)
-    if said is not None and said != _text_sha256(meta):
+    if meta.pop("sha256", None) != _text_sha256(meta):
         raise _damage(file, "its content does not match its own sha256")
     for name, record in meta["arrays"].items():
         if name not in DIMENSIONS or not _is_record(record):
