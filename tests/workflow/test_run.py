@@ -278,6 +278,11 @@ def test_edited_module_reruns_the_jobs_that_import_it(finished, file, old, new, 
     assert bool(planned) == bool(rules)
 
 
+def test_edited_parser_prepares_its_datasets_anew(finished):
+    with finished.edited("workflow/data/embedded.py", "PATCH_SIZE = 8", "PATCH_SIZE = 9"):
+        assert {"prepare", "rpca_fit"} <= finished.planned(*TEST).keys()
+
+
 def test_edited_library_reruns_the_fits_that_use_it(finished):
     with finished.edited("src/rnca/cca.py", "class RCCA(", "ADDED = 1\n\n\nclass RCCA("):
         planned = finished.planned(*TEST).keys()

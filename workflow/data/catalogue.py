@@ -4,13 +4,14 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from workflow.data import sources
 from workflow.data.errors import DataError
 from workflow.data.fetch import fetch_source, in_mirror, is_cached
 from workflow.data.prepared import Content, Prepared, load_prepared, write_prepared
-from workflow.data.sources import Source, by_name, file_sha256
+from workflow.data.sources import Source, file_sha256
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Dataset:
     name: str
     title: str
     facts: Facts
-    parser: str  # its module and function, given the fetched files; imported for this dataset alone
+    parser: str  # its name: only the job that prepares this dataset imports the module
     prepared_mb: int  # millions of bytes
     source: Source | None = None
     stand_in: str | None = None  # what it stands in for in the default run
@@ -176,7 +177,7 @@ def prepare(
     Fetched files are kept in `cache`: by default RNCA_CACHE, else ``data/cache``.
     """
     if entry is not None:
-        content: Content = by_name("own:read")(name, entry)
+        content: Content = resolve_name("workflow.data.own:read")(name, entry)
         meta: dict[str, Any] = {"name": name, "kind": "own"}
     else:
         content, meta = _from_catalogue(dataset(name), cache)
@@ -187,7 +188,7 @@ def prepare(
 def _from_catalogue(
     entry: Dataset, cache: str | os.PathLike[str] | None
 ) -> tuple[Content, dict[str, Any]]:
-    parse = by_name(entry.parser)
+    parse = resolve_name(f"workflow.data.{entry.parser}")
     kind = "embedded" if entry.source is None else "fetched"
     meta: dict[str, Any] = {"name": entry.name, "kind": kind}
     meta |= {"title": entry.title, "stand_in": entry.stand_in}

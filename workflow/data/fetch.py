@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from pkgutil import resolve_name
 
 from filelock import FileLock, Timeout
 from tqdm import tqdm
@@ -146,7 +147,7 @@ class _Fetch:
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir()
         try:
-            bundle.unpack(archive, directory)
+            resolve_name(bundle.unpack)(archive, directory)
             for path in sorted(directory.iterdir()):
                 path.rename(self.cache / file_sha256(path))
         except DataError as error:

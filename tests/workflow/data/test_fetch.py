@@ -387,7 +387,7 @@ def unpack(archive, directory):
 
 def in_bundle(origin, checksum=DIGEST, packed=PACKED):
     digest = Checksum(hashlib.sha256(packed).hexdigest())
-    bundle = Bundle(File("tiny.tgz", "tiny.tgz", digest, (origin,)), unpack)
+    bundle = Bundle(File("tiny.tgz", "tiny.tgz", digest, (origin,)), f"{__name__}:unpack")
     return File("thing", "sub/thing", Checksum(checksum), (bundle,))
 
 
