@@ -428,7 +428,7 @@ REFUSED |= {f"hostile {name}": (*case, "misfit") for name, case in HOSTILE.items
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_bad_file_is_refused_in_a_sentence_that_names_it(tmp_path, case):
+def test_hostile_files_are_refused(tmp_path, case):
     read, data, message = REFUSED[case]
     (tmp_path / "misfit").write_bytes(data)
     with pytest.raises(error_of(read), match=message) as refused:
