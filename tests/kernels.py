@@ -18,10 +18,8 @@ FILES = [
         TESTS / "workflow" / f"{name}.py"
         for name in (
             "lib/test_exact",
-            "lib/test_kcca",
             "stages/bounds/test_norms",
-            "stages/lupi/test_svmpath",
-            "stages/lupi/test_svmplus",
+            "stages/lupi/test_svm",
             "stages/rcca/test_dcca",
             "stages/rcca/test_fits",
             "stages/rpca/test_agreement",

@@ -50,15 +50,12 @@ def test_report_opens_without_network_or_errors(page):
     assert [url for url in page.asked if not url.startswith(("file:", "data:"))] == []
 
 
-def test_every_figure_is_seen_and_has_a_text(page):
+def test_every_figure_is_seen_legible_and_has_a_text(page):
     figures = page.locator("figure svg[role=img]")
     assert figures.count() >= 3
     for figure in figures.all():
         assert figure.bounding_box()["width"] > 250
         assert len(figure.get_attribute("aria-label")) > 20
-
-
-def test_figures_keep_their_size_of_text(page):
     sizes = page.evaluate(
         """() => [...document.querySelectorAll("figure svg text")].map(e =>
           Math.hypot(e.getScreenCTM().a, e.getScreenCTM().b)
@@ -68,14 +65,13 @@ def test_figures_keep_their_size_of_text(page):
     assert min(sizes) > 7  # exponents, as matplotlib sets them, are 0.7 of 8 points
 
 
-def test_nothing_scrolls_sideways(page):
-    page.evaluate(UNFOLD)
-    wide, seen = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-    assert wide <= seen
+def fits(page):
+    return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
-def test_boxes_that_scroll_sideways_say_so(page):
+def test_only_boxes_scroll_sideways_and_say_so(page):
     page.evaluate(UNFOLD)
+    assert fits(page)
     page.wait_for_function(
         """() => [...document.querySelectorAll(".scroll")].every(box =>
           box.classList.contains("wide") === box.scrollWidth > box.clientWidth)"""
@@ -84,18 +80,12 @@ def test_boxes_that_scroll_sideways_say_so(page):
         assert page.locator("figure .wide").count() > 0
 
 
-def test_every_link_leads_somewhere(page, finished):
+def test_every_link_leads_somewhere_and_no_id_stands_twice(page, finished):
     place = finished.file("results/test")
-    for target in page.evaluate("[...document.links].map(a => a.getAttribute('href'))"):
-        if target.startswith("#"):
-            assert page.locator(f"[id='{target[1:]}']").count() == 1, target
-        else:
-            assert (place / target).is_file(), target
-
-
-def test_no_id_stands_twice(page):
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
     assert len(set(ids)) == len(ids)
+    for target in page.evaluate("[...document.links].map(a => a.getAttribute('href'))"):
+        assert target[1:] in ids if target[0] == "#" else (place / target).is_file(), target
 
 
 def test_every_claim_is_there_and_can_be_filtered_found_and_opened(page):
@@ -129,14 +119,11 @@ def test_the_menu_leads_to_headings_and_does_not_hide_them(page):
         assert (menu["height"] if is_above else 0) <= top < page.viewport_size["height"]
 
 
-def test_tables_have_captions_and_headers(page):
+def test_tables_have_captions_and_headers_and_formulas_are_set(page):
     bare = """() => [...document.querySelectorAll("main table")].filter(table =>
         !table.caption && !table.closest("details").querySelector("h3, h4")).length"""
     assert page.evaluate(bare) == 0
     assert page.locator("th:not([scope])").count() == 0
-
-
-def test_formulas_are_set(page):
     page.evaluate(UNFOLD)
     for formula in page.locator("math").all():
         assert formula.bounding_box()["height"] > 25
@@ -154,8 +141,7 @@ def test_readable_without_script(finished, browser):
 def test_prints_whole(page):
     page.emulate_media(media="print")
     page.set_viewport_size({"width": 794, "height": 1123})  # A4
-    wide, seen = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-    assert wide <= seen
+    assert fits(page)
     assert page.locator(".ledger details > div").first.is_visible()
 
 

@@ -5,8 +5,9 @@ confidence interval lies on the right side of the threshold, has failed if the w
 the wrong side, and is open otherwise. The verdict on a claim follows from its findings alone.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,9 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import yaml
-from scipy import stats
 
-from workflow.lib.provenance import read_csv, read_record
+from workflow.lib.job import job
+from workflow.lib.provenance import read_csv, read_record, write_csv, write_text
+from workflow.lib.tables import half_width
 
 VERDICTS = REPRODUCED, PARTLY, FAILED, UNDECIDED, STAND_IN, NOT_RUN = (
     "reproduced", "partly", "not reproduced", "undecided", "stand-in", "not run",
@@ -32,7 +34,6 @@ KEY = (
     "open; stand-in ○, only data or sizes that stand in for the paper's were run, which decides "
     "nothing; not run –, there is no finding; partly ≈, the rest."
 )
-CONFIDENCE = 0.95
 # Of the values there are, in increasing order.
 _RANKS = {"min": 0, "before max": -2, "max": -1}
 _CLAIM_KEYS = {"id", "claim", "short", "place", "published", "ours", "rules"}
@@ -114,10 +115,7 @@ class Judgement:
 def read_claims(path: str | PathLike[str]) -> list[dict[str, Any]]:
     """Read the claims, each with its rules in full, and refuse unknown keys.
 
-    Each has ``id``, ``claim`` (in our words), ``place``, ``published`` and ``rules``; some have
-    ``short``, a name for lists. In the file, keys of a rule that stand with the claim are defaults
-    for its rules; a claim without ``rules`` is its only one. ``protocol`` names an entry of the
-    file's ``protocols``.
+    The file's first lines say what its keys mean.
     """
     content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     protocols, claims = content["protocols"], content["claims"]
@@ -158,12 +156,12 @@ def files_of(exhibits: Iterable[str], results: Path) -> set[Path]:
     A directory may also hold what was made before a stage or experiment was taken out of the
     settings.
     """
-    records = [read_record(file) for file in exhibits if _is_output(Path(file), results)]
-    return {Path(file) for each in records for file in (*each["inputs"], *each["outputs"])}
-
-
-def _is_output(file: Path, results: Path) -> bool:
-    return results in file.parents and results / "requests" not in file.parents
+    found = set()
+    for exhibit in map(Path, exhibits):
+        if results in exhibit.parents and results / "requests" not in exhibit.parents:
+            record = read_record(exhibit)
+            found |= {Path(file) for file in (*record["inputs"], *record["outputs"])}
+    return found
 
 
 def judge(
@@ -172,26 +170,19 @@ def judge(
     read: Reader = read_csv,
     files: Collection[Path] | None = None,
 ) -> list[Judgement]:
-    """Decide every claim from the CSVs of a run.
+    """Decide every claim of `read_claims` from the CSVs of a run; of `files_of` alone if given.
 
-    Parameters
-    ----------
-    claims : sequence of mapping
-        Of `read_claims`.
-    results : path
-        Directory of the run.
-    read : callable
-        Reads a CSV; by default only what is just as its job wrote it.
-    files : collection of Path, optional
-        Of `files_of`: no other CSV is read.
+    By default a CSV is only read if it is just as its job wrote it.
     """
-    run = Run(Path(results), read, {}, files)
+    run = Run(Path(results), read, files)
     judgements = []
     for claim in claims:
-        found = [list(_findings(str(claim["id"]), rule, run)) for rule in claim["rules"]]
-        pairs = zip(claim["rules"], found, strict=True)
-        missing = [str(rule["about"]) for rule, those in pairs if not those]
-        judgements.append(Judgement(claim, [each for those in found for each in those], missing))
+        findings, missing = list[Finding](), list[str]()
+        for rule in claim["rules"]:
+            found = list(_findings(str(claim["id"]), rule, run))
+            findings += found
+            missing += [] if found else [str(rule["about"])]
+        judgements.append(Judgement(claim, findings, missing))
     return judgements
 
 
@@ -203,18 +194,16 @@ class Source(NamedTuple):
     stand_in: bool = False
 
 
-_ALL = Source()
-
-
-class Run(NamedTuple):
-    """Where the CSVs are, how they are read, and those that were."""
+@dataclass(frozen=True)
+class Run:
+    """Where the CSVs are, how they are read, which may be read, and those that were."""
 
     directory: Path
     read: Reader
-    frames: dict[str, pd.DataFrame]
-    files: Collection[Path] | None = None
+    files: Collection[Path] | None
+    frames: dict[str, pd.DataFrame] = field(default_factory=dict)
 
-    def rows(self, csv: str, source: Source = _ALL) -> pd.DataFrame:
+    def rows(self, csv: str, experiments: Sequence[str] | None = None) -> pd.DataFrame:
         """Return the rows of a CSV that belong to the experiments; none if there is no CSV."""
         if csv not in self.frames:
             file = self.directory / csv
@@ -222,32 +211,28 @@ class Run(NamedTuple):
             frame = self.read(file) if there else pd.DataFrame()
             self.frames[csv] = frame[frame["not_run"].isna()] if "not_run" in frame else frame
         frame = self.frames[csv]
-        if source.experiments is None or "experiment" not in frame:
+        if experiments is None or "experiment" not in frame:
             return frame
-        return frame[frame["experiment"].isin(source.experiments)]
+        return frame[frame["experiment"].isin(experiments)]
 
     def source(self, protocol: Rule | None) -> Source:
         """Find the experiments of a protocol by their settings, or those that stand in for it."""
         if protocol is None:
-            return _ALL
+            return Source()
         rows = self.rows(protocol["csv"])
-        for key, stand_in in (("where", False), ("stand_in", True)):
-            found = _select(rows, protocol[key]) if key in protocol else rows[:0]
-            if not stand_in:
-                found = _complete(found, protocol.get("has", {}))
+        found = _select(rows, protocol["where"])
+        for column, values in protocol.get("has", {}).items():
             if len(found):
-                data = ", ".join(sorted(found["dataset"].dropna().unique()))
-                return Source(list(found["experiment"].unique()), data, stand_in)
-        return Source([])
-
-
-def _complete(rows: pd.DataFrame, has: Rule) -> pd.DataFrame:
-    """Keep the experiments whose rows have all values that the protocol asks for."""
-    for column, values in has.items():
-        there = rows.groupby("experiment")[column].agg(set) if len(rows) else pd.Series()
-        complete = [name for name, found in there.items() if found >= set(values)]
-        rows = rows[rows["experiment"].isin(complete)] if len(rows) else rows
-    return rows
+                there = found.groupby("experiment")[column].agg(set)
+                complete = [name for name, own in there.items() if own >= set(values)]
+                found = found[found["experiment"].isin(complete)]
+        is_stand_in = found.empty and "stand_in" in protocol
+        if is_stand_in:
+            found = _select(rows, protocol["stand_in"])
+        if found.empty:
+            return Source([])
+        data = ", ".join(sorted(found["dataset"].dropna().unique()))
+        return Source(list(found["experiment"].unique()), data, is_stand_in)
 
 
 def _findings(claim: str, rule: Rule, run: Run) -> Iterator[Finding]:
@@ -257,13 +242,18 @@ def _findings(claim: str, rule: Rule, run: Run) -> Iterator[Finding]:
     # The largest m of a group may not be that of another: ranks count within groups.
     ranked = {key: wanted for key, wanted in where.items() if wanted in list(_RANKS)}
     plain = {key: wanted for key, wanted in where.items() if key not in ranked}
-    rows = _select(run.rows(rule["csv"], source), plain)
-    for name, whole in _groups(rows, rule.get("each", [])):
+    rows = _select(run.rows(rule["csv"], source.experiments), plain)
+    if rows.empty:
+        return
+    each = rule.get("each", [])
+    groups: Any = rows.groupby(each, sort=False) if each else [((), rows)]
+    for key, whole in groups:
         group = _select(whole, ranked)
         sample = _sample(group, rule, run, source)
         if len(sample):
-            is_open = rule.get("open_if") in group and group[rule["open_if"]].any()
-            yield _finding(claim, rule, name, source, sample, is_open=bool(is_open))
+            is_open = rule.get("open_if") in group and bool(group[rule["open_if"]].any())
+            about = ", ".join([str(rule["about"]), *map(_spelled, each, key)])
+            yield _finding(claim, rule, about, source, sample, is_open=is_open)
 
 
 def _select(frame: pd.DataFrame, where: Rule) -> pd.DataFrame:
@@ -277,16 +267,6 @@ def _select(frame: pd.DataFrame, where: Rule) -> pd.DataFrame:
         values = wanted if isinstance(wanted, list) else [wanted]
         frame = frame[frame[column].isin(values)]
     return frame
-
-
-def _groups(rows: pd.DataFrame, columns: list[str]) -> Iterator[tuple[str, pd.DataFrame]]:
-    if not len(rows):
-        return
-    if not columns:
-        yield "", rows
-        return
-    for key, group in rows.groupby(columns, sort=False):
-        yield ", ".join(map(_spelled, columns, key)), group
 
 
 def _spelled(column: str, value: Any) -> str:
@@ -329,7 +309,7 @@ def _paired(
     other, column = rule[relation], rule[relation].get("value", rule["value"])
     rows = group
     if "where" in other or "csv" in other:
-        rows = run.rows(other.get("csv", rule["csv"]), source)
+        rows = run.rows(other.get("csv", rule["csv"]), source.experiments)
         # First: the least m there is must be that of the same map, not of linear CCA.
         for key in other.get("same", []):
             rows = rows[rows[key].isin(group[key])]
@@ -351,15 +331,15 @@ def _half_width(group: pd.DataFrame, rule: Rule) -> "pd.Series[float]":
         error, freedom = group[rule["sd"]] / np.sqrt(group["repeats"]), group["repeats"] - 1
     else:
         error, freedom = group[rule["error"]], group["freedom"]
-    half = error * stats.t.ppf((1 + CONFIDENCE) / 2, freedom.clip(lower=1))
+    half = half_width(error, freedom)
     unlimited: pd.Series[float] = half.where(freedom >= 1, np.inf).fillna(np.inf)
     return unlimited
 
 
 def _finding(
-    claim: str, rule: Rule, name: str, source: Source, sample: pd.DataFrame, *, is_open: bool
+    claim: str, rule: Rule, about: str, source: Source, sample: pd.DataFrame, *, is_open: bool
 ) -> Finding:
-    value, low, high = _interval(sample, is_point=bool(rule.get("point")))
+    value, low, high = _estimate(sample, is_point=bool(rule.get("point")))
     least, most = rule.get("at_least", -np.inf), rule.get("at_most", np.inf)
     holds = True if least <= low and high <= most else None
     if high < least or low > most:
@@ -367,7 +347,7 @@ def _finding(
     holds = None if is_open else holds
     return Finding(
         claim=claim,
-        about=", ".join(filter(None, [str(rule["about"]), name])),
+        about=about,
         data=source.data,
         stand_in=source.stand_in,
         csv=rule["csv"],
@@ -382,7 +362,7 @@ def _finding(
     )
 
 
-def _interval(sample: pd.DataFrame, *, is_point: bool) -> tuple[float, float, float]:
+def _estimate(sample: pd.DataFrame, *, is_point: bool) -> tuple[float, float, float]:
     """Mean, with the bounds that the CSV has or those of Student's t over the rows.
 
     One value has no interval and decides nothing, unless the rule says that it has no spread.
@@ -395,7 +375,7 @@ def _interval(sample: pd.DataFrame, *, is_point: bool) -> tuple[float, float, fl
     n = len(sample)
     if n == 1:
         return value, -np.inf, np.inf
-    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * sample["value"].std() / np.sqrt(n))
+    half = float(half_width(sample["value"].std(), n - 1) / np.sqrt(n))
     return value, value - half, value + half
 
 
@@ -421,3 +401,92 @@ def ledger(judgements: Sequence[Judgement]) -> pd.DataFrame:
             rows.append({**common, "about": "; ".join(judgement.missing) or "no rule"})
     columns = ["verdict", "held", "ours", "published", *Finding.__dataclass_fields__]
     return pd.DataFrame(rows, columns=columns)
+
+
+def divided(judgements: Sequence[Judgement]) -> dict[str, list[Judgement]]:
+    """Divide the judgements into the paper's claims and checks of our own."""
+    return {
+        "claims of the paper": [each for each in judgements if not each.is_ours],
+        "checks of our own": [each for each in judgements if each.is_ours],
+    }
+
+
+def counts(judgements: Sequence[Judgement]) -> str:
+    """Say how many claims there are of each verdict, the paper's and ours apart."""
+    sentences = []
+    for what, those in divided(judgements).items():
+        found = Counter(judgement.verdict for judgement in those)
+        shown = [f"{found[verdict]} {verdict}" for verdict in VERDICTS if found[verdict]]
+        sentences += [f"{len(those)} {what}: {', '.join(shown)}."] if those else []
+    return " ".join(sentences)
+
+
+def write_claims(path: str | PathLike[str], judgements: Sequence[Judgement]) -> None:
+    """Write the ledger in Markdown: counts, a key, then a section per claim with its evidence."""
+    is_run = any(judgement.findings for judgement in judgements)
+    nothing = f"nothing that the {len(judgements)} claims rest on was run."
+    lines = [counts(judgements) if is_run else nothing, "", KEY, ""]
+    for what, those in divided(judgements).items():
+        lines += [f"## {what[0].upper()}{what[1:]}", ""] if those else []
+        for judgement in those:
+            claim = judgement.claim
+            verdict = ", ".join(filter(None, [judgement.verdict, judgement.held]))
+            lines += [
+                f"### {claim['claim']}",
+                "",
+                f"**{verdict}** · `{claim['id']}` · {claim['place']} · "
+                f"published: {claim['published']} · {dates(judgement)}",
+                "",
+                *[f"- {sentence(finding)}" for finding in judgement.findings],
+                *[f"- not run: {about}" for about in judgement.missing],
+                "",
+            ]
+    write_text(path, "\n".join(lines))
+
+
+def dates(judgement: Judgement) -> str:
+    """Say when the rules were written, and which of them after first results."""
+    rules = judgement.claim["rules"]
+    if not rules:
+        return "no rule"
+    written = {
+        f"{rule['written']}{' (after first results)' if rule.get('after_results') else ''}": None
+        for rule in rules
+    }
+    return f"rule{'s' if len(rules) > 1 else ''} written {', '.join(written)}"
+
+
+def sentence(finding: Finding) -> str:
+    """Say what one rule found, on which data, and what it asks for."""
+    spread = interval(finding) and f" [{interval(finding)}]"
+    data = f" on {finding.data}" if finding.data else ""
+    data += " (stand-in)" if finding.stand_in else ""
+    return (
+        f"{finding.about}{data}: {shown_number(finding.value)}{spread} ({finding.rule}) "
+        f"{RESULTS[finding.holds]} (`{finding.csv}`)"
+    )
+
+
+def interval(finding: Finding) -> str:
+    """Write the confidence interval, if the finding needs one."""
+    if finding.low == finding.high:
+        return ""
+    if not np.isfinite(finding.high):
+        is_bounded = np.isfinite(finding.low)
+        return f"{shown_number(finding.low)} or more" if is_bounded else "no interval"
+    return f"{shown_number(finding.low)} to {shown_number(finding.high)}"
+
+
+def shown_number(value: float) -> str:
+    """Write two decimals, of a small number two digits, of a large one none."""
+    size = abs(value)
+    return f"{value:.0f}" if size >= 100 else f"{value:.2f}" if size >= 0.1 else f"{value:.2g}"
+
+
+if __name__ == "__main__":
+    with job(snakemake):
+        results = Path(snakemake.output.csv).parents[1]
+        files = files_of(snakemake.input, results)
+        judgements = judge(read_claims(snakemake.input.claims), results, files=files)
+        write_csv(snakemake.output.csv, ledger(judgements))
+        write_claims(snakemake.output.markdown, judgements)

@@ -11,40 +11,24 @@ import scipy.linalg
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import rbf_kernel
 
-from rnca._core.mapping import pair
+from rnca._core.estimators import pair
 from rnca._core.spectral import leading_eigh
 
 Matrix = npt.NDArray[np.float64]
 
 
 class KernelPCA(NamedTuple):
-    """Exact kernel PCA.
+    """Exact kernel PCA."""
 
-    Attributes
-    ----------
-    eigenvalues : ndarray of shape (k,)
-        Of the centred kernel matrix, decreasing.
-    scores : ndarray of shape (n, k)
-        Principal components of the rows.
-    """
-
-    eigenvalues: Matrix
-    scores: Matrix
+    eigenvalues: Matrix  # of the centred kernel matrix, decreasing; shape (k,)
+    scores: Matrix  # principal components of the rows; shape (n, k)
 
 
 class KernelCCA(NamedTuple):
-    """Exact kernel CCA.
+    """Exact kernel CCA."""
 
-    Attributes
-    ----------
-    correlations : ndarray of shape (k,)
-        Leading eigenvalues of R⁻¹L (Eqs. 6 and 7), decreasing.
-    x_variables, y_variables : ndarray of shape (n, k)
-        Canonical variables of the rows.
-    """
-
-    correlations: Matrix
-    x_variables: Matrix
+    correlations: Matrix  # leading eigenvalues of R⁻¹L (Eqs. 6 and 7), decreasing; shape (k,)
+    x_variables: Matrix  # canonical variables of the rows; shape (n, k)
     y_variables: Matrix
 
 
@@ -63,19 +47,11 @@ def centred_kernel(X: Any, gamma: float) -> Matrix:
 
 
 def kernel_pca(X: Any, n_components: int, *, gamma: float, solver: str = "dense") -> KernelPCA:
-    """Exact kernel PCA with the Gaussian kernel.
+    """Exact kernel PCA with the Gaussian kernel; at most n − 1 components of n rows.
 
-    Parameters
-    ----------
-    X : array-like of shape (n, d)
-    n_components : int
-        At most n − 1.
-    gamma : float
-        Kernel width.
-    solver : {"dense", "leading"}, default="dense"
-        "dense" computes all eigenpairs of the kernel matrix, in time O(n³); "leading" only those
-        asked for, to a residual of 1e-9 of the largest, by products with the matrix that take
-        O(n²) each.
+    The solver "dense" computes all eigenpairs of the kernel matrix, in time O(n³); "leading" only
+    those asked for, to a residual of 1e-9 of the largest, by products with the matrix that take
+    O(n²) each.
     """
     K = centred_kernel(X, gamma)
     if solver == "leading":
@@ -87,18 +63,10 @@ def kernel_pca(X: Any, n_components: int, *, gamma: float, solver: str = "dense"
 
 
 def kernel_cca(X: Any, Y: Any, n_components: int, *, gamma: Any, reg: Any) -> KernelCCA:
-    """Exact kernel CCA with Gaussian kernels.
+    """Exact kernel CCA with Gaussian kernels; at most n − 1 components of n rows.
 
-    Parameters
-    ----------
-    X : array-like of shape (n, p)
-    Y : array-like of shape (n, q)
-    n_components : int
-        At most n − 1.
-    gamma : float or pair of float
-        Kernel widths.
-    reg : float or pair of float
-        γ_x and γ_y, added to the kernel matrices.
+    ``gamma`` and ``reg`` are numbers or (x, y) pairs: kernel widths, and the γ_x and γ_y added to
+    the kernel matrices.
     """
     given = zip((X, Y), pair(gamma, "gamma"), pair(reg, "reg"), strict=True)
     bases = [regularised_basis(centred_kernel(data, width), own) for data, width, own in given]
@@ -113,30 +81,11 @@ def kernel_cca(X: Any, Y: Any, n_components: int, *, gamma: Any, reg: Any) -> Ke
 
 
 def spectral_clustering(
-    X: Any,
-    n_clusters: int,
-    *,
-    gamma: float,
-    random_state: Any = None,
+    X: Any, n_clusters: int, *, gamma: float, random_state: Any = None
 ) -> npt.NDArray[np.int32]:
-    """Exact spectral clustering with the Gaussian kernel.
+    """Exact spectral clustering with the Gaussian kernel: the cluster of each row.
 
     k-means on the row-normalised leading eigenvectors of D^-½ K D^-½ (Ng, Jordan and Weiss).
-
-    Parameters
-    ----------
-    X : array-like of shape (n, d)
-    n_clusters : int
-        At most n.
-    gamma : float
-        Kernel width.
-    random_state : int, numpy RandomState or None
-        Of k-means.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Cluster of each row.
     """
     K = gaussian_kernel(X, gamma)
     n = len(K)

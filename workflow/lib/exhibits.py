@@ -35,6 +35,11 @@ class Exhibit(NamedTuple):
     headline: int | None = None
     leading: bool = False
 
+    def is_made(self, settings: Stage) -> bool:
+        """Tell whether what ``when`` names, an attribute or method of the settings, is true."""
+        condition = getattr(settings, self.when) if self.when else True
+        return bool(condition() if callable(condition) else condition)
+
 
 class Exhibits(NamedTuple):
     """What a stage shows."""
@@ -48,26 +53,14 @@ class Exhibits(NamedTuple):
         """List the exhibits that a run with these settings makes; none if it omits the stage."""
         if not settings:
             return []
-        return [
-            each
-            for each in self.exhibits
-            if each.when is None or _is_true(getattr(settings, each.when))
-        ]
-
-
-def _is_true(condition: Any) -> bool:
-    return bool(condition() if callable(condition) else condition)
-
-
-def exhibits_file(stage: str) -> str:
-    """Return the path of a stage's ``exhibits.yaml``."""
-    return str(STAGES / stage / "exhibits.yaml")
+        return [each for each in self.exhibits if each.is_made(settings)]
 
 
 @cache
 def read_exhibits(stage: str) -> Exhibits:
     """Read ``exhibits.yaml`` of a stage."""
-    found: dict[str, Any] = yaml.safe_load(Path(exhibits_file(stage)).read_text(encoding="utf-8"))
+    file = STAGES / stage / "exhibits.yaml"
+    found: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
     return Exhibits(**found | {"exhibits": [Exhibit(**each) for each in found["exhibits"]]})
 
 

@@ -15,13 +15,7 @@ class Exponent:
 
 
 def fitted_exponent(x: npt.ArrayLike, y: npt.ArrayLike) -> Exponent:
-    """Fit y = c·x^a by least squares on logarithms.
-
-    Parameters
-    ----------
-    x, y : array-like of shape (points,)
-        Positive; at least two different x.
-    """
+    """Fit y = c·x^a by least squares on logarithms; there must be two different x."""
     log_x, log_y = np.log(np.asarray(x, float)), np.log(np.asarray(y, float))
     centred = log_x - log_x.mean()
     spread = centred @ centred

@@ -121,10 +121,10 @@ def wrapped(title: str) -> str:
     return "\n".join(textwrap.wrap(title, 44))
 
 
-def legend(figure: Figure, panels: Sequence[Any], columns: int | None = None) -> None:
+def legend(figure: Figure, panels: Sequence[Any]) -> None:
     """Put one legend below all panels, ours first, each label once.
 
-    By default it has one column more than there are panels in a row; fewer if they would not fit.
+    It has one column more than there are panels in a row; fewer if they would not fit.
     """
     found: dict[str, Any] = {}
     for axes in panels:
@@ -135,7 +135,7 @@ def legend(figure: Figure, panels: Sequence[Any], columns: int | None = None) ->
     labels = ours + [label for label in found if label not in ours]
     if labels:
         handles = [found[label] for label in labels]
-        columns = columns or min(len(panels), _PANELS_A_ROW) + 1
+        columns = min(len(panels), _PANELS_A_ROW) + 1
         canvas: Any = FigureCanvasAgg(figure)
         renderer = canvas.get_renderer()
         for ncols in range(columns, 0, -1):
@@ -175,14 +175,7 @@ def end_labels(axes: Any) -> None:
 
 
 def save(figure: Figure, outputs: Mapping[str, str], name: str) -> None:
-    """Write a figure as ``<name>.svg`` and ``<name>.png``, without dates in them.
-
-    Parameters
-    ----------
-    figure : Figure
-    outputs : mapping of file name to path
-    name : str
-    """
+    """Write a figure to the outputs ``<name>.svg`` and ``<name>.png``, without dates in them."""
     values = _named_points(figure)
     with matplotlib.rc_context(STYLE):
         for kind, metadata in (("svg", {"Date": None}), ("png", {})):

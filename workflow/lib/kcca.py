@@ -13,8 +13,8 @@ import scipy.linalg
 from scipy.linalg import lapack
 from tqdm import tqdm
 
-from rnca._core.correlation import Correlations
-from rnca._core.mapping import pair
+from rnca._core.estimators import pair
+from rnca._core.moments import Correlations
 from rnca._core.rows import View, check_pair, grid
 from rnca._core.seeding import seeds
 from rnca.features import NystroemFeatures
@@ -45,19 +45,10 @@ def kcca_bytes(n: int, columns: int) -> int:
 class KCCA:
     """Exact kernel canonical correlation analysis with Gaussian kernels (Eqs. 6 and 7).
 
-    Parameters
-    ----------
-    n_components : int
-        Number of canonical variables.
-    gamma : float, "median" or pair, default="median"
-        Kernel width of exp(-gamma ‖x − y‖²).
-    reg : float or pair, default=1.0
-        γ_x and γ_y, added to the diagonals of the centred kernel matrices. At least 2.2e-10·n:
-        below, rounding of the kernel matrices could change the solution by more than 1e-6.
-    random_state : int, numpy Generator, numpy RandomState or None
-        For median kernel widths, and for where the iteration starts.
-    verbose : bool, default=False
-        Show progress.
+    ``gamma``, the kernel width of exp(-gamma ‖x − y‖²), and ``reg`` may be (x, y) pairs. ``reg``,
+    γ_x and γ_y, is added to the diagonals of the centred kernel matrices. It is at least 2.2e-10·n:
+    below, rounding of the kernel matrices could change the solution by more than 1e-6. Median
+    widths and the start of the iteration follow from ``random_state``.
 
     Attributes
     ----------
@@ -87,17 +78,7 @@ class KCCA:
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit to two views of the same samples.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-        y : array-like of shape (n, q)
-
-        Returns
-        -------
-        self
-        """
+        """Fit to two views of the same samples, of shapes (n, p) and (n, q)."""
         views = [View(X, "X"), View(y, "y")]
         check_pair(*views)
         self._check_rounding(len(views[0]))
@@ -130,24 +111,14 @@ class KCCA:
         return self
 
     def transform(self, X: Any, y: Any) -> tuple[Matrix, Matrix]:
-        """Canonical variables of rows of both views, of mean 0 over the training rows.
-
-        Returns
-        -------
-        pair of ndarray of shape (rows, n_components)
-        """
+        """Canonical variables of rows of both views, of mean 0 over the training rows."""
         fitted = zip(self.maps_, self.coefficients_, self.shifts_, strict=True)
         views = View(X, "X"), View(y, "y")
         x, y = (_variables(view, *own) for view, own in zip(views, fitted, strict=True))
         return x, y
 
     def component_correlations(self, X: Any, y: Any) -> npt.NDArray[np.float64]:
-        """Correlation of each pair of canonical variables on the given rows, signed.
-
-        Returns
-        -------
-        ndarray of shape (n_components,)
-        """
+        """Correlation of each pair of canonical variables on the given rows, signed."""
         return _correlations(*self.transform(X, y))
 
     def score(self, X: Any, y: Any) -> float:
@@ -195,22 +166,9 @@ class _Factors:
     """Cholesky factors of Kx + γx·I and Ky + γy·I, K centred, in one array of n + 1 rows.
 
     That of Kx takes the upper triangle of the first n rows, that of Ky the lower triangle of the
-    last n, both with their diagonals: they have no element in common.
-
-    Parameters
-    ----------
-    kernels : pair of NystroemFeatures
-        With all rows as landmarks.
-    views : pair of View
-        These rows.
-    regs : pair of float
-        γx and γy.
-    progress : bool
-
-    Attributes
-    ----------
-    means : list of ndarray of shape (n,)
-        Of each row of the kernel matrices before centring.
+    last n, both with their diagonals: they have no element in common. The kernels, a pair of
+    `NystroemFeatures`, have all rows of the views as landmarks; ``means`` are the means of each row
+    of the kernel matrices before centring.
     """
 
     def __init__(self, kernels: Any, views: Any, regs: Any, progress: bool) -> None:
@@ -281,13 +239,8 @@ def _leading(factors: _Factors, block: Matrix, k: int, progress: bool) -> tuple[
 
     Rayleigh-Ritz in that inner product on a block Krylov space, whose basis is orthonormal in the
     ordinary one: directions that Ry maps to almost nothing are then never scaled up.
-
-    Returns
-    -------
-    values : ndarray of shape (k,), decreasing
-        ρ², squared correlations.
-    Z : ndarray of shape (n, k)
-        RyV for eigenvectors V with VᵀRyV = I.
+    Returns ρ², the k squared correlations, decreasing, and Z = RyV of shape (n, k) for eigenvectors
+    V with VᵀRyV = I.
     """
     n, width = block.shape
     most = min(n, width * (_MOST_STEPS + 1))

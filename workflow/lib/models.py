@@ -6,7 +6,7 @@ do not enter a job's settings, so that changing them reruns no fit.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel
@@ -21,66 +21,49 @@ _NOT_NAMES = {"nan", "na", "null", "none", "true", "false", "yes", "no", "on", "
 _NOT_NAMES |= {"inf", "infinity"}
 
 
-def matching(pattern: str, rule: str) -> AfterValidator:
-    """Make a check that a text matches a pattern, with a rule in words."""
+def must(rule: str, holds: Callable[[Any], Any]) -> AfterValidator:
+    """Make a check of a value, with a rule in words."""
 
-    def check(text: str) -> str:
-        if not re.fullmatch(pattern, text):
+    def check(value: T) -> T:
+        if not holds(value):
             raise ValueError(rule)
-        return text
+        return value
 
     return AfterValidator(check)
 
 
-def _is_name(name: str) -> str:
-    if name in _NOT_NAMES:
-        raise ValueError("cannot be a name: tables would read it as a value")
-    return name
-
-
-def printable(text: str) -> str:
-    """Refuse a text that could move the cursor, colour the screen or hide what it says."""
-    if not text.isprintable():
-        raise ValueError("must not have line breaks or other control characters")
-    return text
-
-
-def _increasing(values: list[T]) -> list[T]:
-    if values != sorted(set(values)):  # type: ignore[type-var]
-        raise ValueError("must increase")
-    return values
-
-
-def _distinct(values: list[T]) -> list[T]:
-    if len(set(values)) < len(values):
-        raise ValueError("must not repeat a value")
-    return values
-
-
+# Other text could move the cursor, colour the screen or hide what it says.
+PRINTABLE = must("must not have line breaks or other control characters", str.isprintable)
 Name = Annotated[
     str,
-    matching(
-        "[a-z][a-z0-9-]{,59}",
+    must(
         "must be a name: lower-case letters, digits and hyphens, beginning with a letter, at most "
         "60 in all",
+        re.compile("[a-z][a-z0-9-]{,59}").fullmatch,
     ),
-    AfterValidator(_is_name),
+    must("cannot be a name: tables would read it as a value", lambda name: name not in _NOT_NAMES),
 ]
 Title = Annotated[
     str,
-    matching(
-        r"[^\s_`*\[\]<>|$\\][^`*\[\]<>|$\\]{,199}",
+    must(
         "must be plain text, at most 200 characters, without any of ` * [ ] < > | $ and \\, which "
         "tables, figures or the report would take for more than text",
+        re.compile(r"[^\s_`*\[\]<>|$\\][^`*\[\]<>|$\\]{,199}").fullmatch,
     ),
-    AfterValidator(printable),
+    PRINTABLE,
 ]
 # Numbers of rows, features and the like; and of what becomes a job or a repeat of one.
 Count = Annotated[int, Field(ge=1, le=10**9)]
 Repeats = Annotated[int, Field(ge=1, le=10**5)]
 Positive = Annotated[float, Field(gt=0)]
-Increasing = Annotated[list[T], Field(min_length=1), AfterValidator(_increasing)]
-Distinct = Annotated[list[T], Field(min_length=1), AfterValidator(_distinct)]
+Increasing = Annotated[
+    list[T], Field(min_length=1), must("must increase", lambda each: each == sorted(set(each)))
+]
+Distinct = Annotated[
+    list[T],
+    Field(min_length=1),
+    must("must not repeat a value", lambda each: len(set(each)) == len(each)),
+]
 
 
 class Settings(BaseModel):
@@ -109,9 +92,8 @@ class Split(Settings):
     def problems(self, dataset: str, data: Facts) -> Iterator[str]:
         """Yield what is wrong in view of the dataset."""
         needs = {"groups": "groups", "given": "given_split", "official": "given_split"}
-        needed = needs.get(self.scheme)
-        if needed is not None and needed not in data.arrays:
-            yield f"split.scheme: {dataset!r} has no {needed} to split by"
+        if self.scheme in needs and needs[self.scheme] not in data.arrays:
+            yield f"split.scheme: {dataset!r} has no {needs[self.scheme]} to split by"
         if self.scheme in ("random", "groups"):
             for part in ("train", "test"):
                 if getattr(self, part) is None:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -17,13 +18,7 @@ from workflow.lib.provenance import checked, read_csv, write_csv
 
 
 def unavailable_reason(record: str | PathLike[str]) -> str | None:
-    """Read from ``data/fetched/<dataset>.json`` why a dataset could not be fetched.
-
-    Returns
-    -------
-    str or None
-        None if it could be fetched.
-    """
+    """Read from ``data/fetched/<dataset>.json`` why a dataset could not be fetched, if so."""
     try:
         found = json.loads(Path(record).read_text(encoding="utf-8"))["not_run"]
         if found is None or isinstance(found, str):
@@ -42,24 +37,21 @@ def gather(
     reasons: Mapping[str, str],
     published: Collection[str] = (),
 ) -> pd.DataFrame:
-    """Read the parts into one frame, experiments in the order of the settings.
+    """Read the parts ``…/<experiment>/<part>.csv`` into one frame.
 
-    Parameters
-    ----------
-    parts : iterable of path
-        ``…/<experiment>/<part>.csv``.
-    datasets : mapping of experiment to dataset
-    reasons : mapping of dataset to the reason why it is unavailable
-    published : collection of str
-        The experiments that follow the paper's protocol: column ``published`` says which.
+    Experiments are in the order of ``datasets``, which has the dataset of each; ``reasons`` says
+    why a dataset is unavailable. ``published`` follow the paper's protocol: a column says which.
     """
     found: dict[str, list[pd.DataFrame]] = {}
     for part in parts:
         found.setdefault(Path(part).parent.name, []).append(read_csv(part))
     frames = []
     for name, dataset in datasets.items():
-        labels: dict[str, str | bool] = {"experiment": name, "dataset": dataset}
-        labels["published"] = name in published
+        labels: dict[str, Any] = {
+            "experiment": name,
+            "dataset": dataset,
+            "published": name in published,
+        }
         if name in found:
             rows = pd.concat(found[name], ignore_index=True)
             others = [column for column in rows if column not in labels]
@@ -73,21 +65,9 @@ def gather(
 def read_outcomes(
     paths: str | Iterable[str], columns: Sequence[str]
 ) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Read gathered CSVs: the rows of all experiments of a stage.
+    """Read gathered CSVs: the rows of all experiments that were run, and why others were not.
 
-    Parameters
-    ----------
-    paths : path, or iterable of path
-        None where the run does not have any.
-    columns : sequence of str
-        What the rows have at least, also where there are none.
-
-    Returns
-    -------
-    rows : DataFrame
-        Of the experiments that were run; without rows if none was.
-    reasons : dict of str to str
-        Why each of the others was not run.
+    If none was run, or there is no CSV, the frame has the columns given and no rows.
     """
     files = [paths] if isinstance(paths, str) else paths
     # As text: beside rows that lack them, pandas would make floats of whole numbers.

@@ -30,11 +30,13 @@ from workflow.lib.claims import (
     VERDICTS,
     Finding,
     Judgement,
+    dates,
     files_of,
+    interval,
     judge,
     read_claims,
+    shown_number,
 )
-from workflow.lib.claims_table import dates, interval, shown_number
 from workflow.lib.job import job
 from workflow.lib.provenance import (
     checked,
@@ -56,29 +58,19 @@ _COLOURS = {
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A table (.md) or a figure (.svg) of a run.
-
-    Attributes
-    ----------
-    path : Path
-    label : str
-        Its heading.
-    caption : str
-        What it shows.
-    sentence : str
-        What it says, computed by its stage; also the text for those who do not see a figure.
-    headline : int or None
-        Its place among the findings.
-    leading : bool
-        Whether a figure stands at the top instead of in its section.
-    """
+    """A table (.md) or a figure (.svg) of a run."""
 
     path: Path
     label: str
     caption: str
-    sentence: str = ""
-    headline: int | None = None
-    leading: bool = False
+    sentence: str = ""  # what it says; also the text for those who do not see a figure
+    headline: int | None = None  # its place among the findings
+    leading: bool = False  # whether a figure stands at the top instead of in its section
+
+    @property
+    def heading(self) -> str:
+        """The label that a figure and the table of its name share."""
+        return re.sub("[,:] (figure|table)$", "", self.label)
 
     @property
     def id(self) -> str:
@@ -93,26 +85,13 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the report: a stage, or the data.
-
-    Attributes
-    ----------
-    name : str
-        Anchor.
-    title : str
-    exhibits : sequence of Exhibit
-        A section without any is not shown.
-    files : collection of str
-        Every exhibit that its stage can make: claims on them belong to this section.
-    texts : mapping of title to Markdown
-        What stands behind the exhibits, folded.
-    """
+    """A part of the report: a stage, or the data; not shown without exhibits."""
 
     name: str
     title: str
     exhibits: Sequence[Exhibit] = ()
-    files: Collection[str] = ()
-    texts: Mapping[str, str] = field(default_factory=dict)
+    files: Collection[str] = ()  # all exhibits that its stage can make: claims on them belong here
+    texts: Mapping[str, str] = field(default_factory=dict)  # Markdown by title, shown folded
 
 
 def write_page(
@@ -127,26 +106,11 @@ def write_page(
     made: Mapping[str, str],
     made_by: Mapping[str, Any],
 ) -> None:
-    """Write the report.
+    """Write the report; without judgements it is not about the paper, and has the title given.
 
-    Parameters
-    ----------
-    path : path
-    run : str
-        Name of the run.
-    title : str
-        Heading of a report that is not about the paper.
-    sections : sequence of Section
-    data : Section
-        The datasets, after all others.
-    judgements : sequence of Judgement
-        The claims ledger; none if nothing that the claims rest on was run.
-    standing_in : collection of str
-        Datasets of the run that stand in for the paper's.
-    made : mapping
-        When (``written``), from which ``commits`` and ``data``, in words.
-    made_by : mapping
-        Settings, versions and machine.
+    ``standing_in`` are datasets of the run that stand in for the paper's. ``made`` says in words
+    when it was ``written``, from which ``commits`` and ``data``; ``made_by`` has settings, versions
+    and machine.
     """
     place = Path(path).parent
     script = _part("page.js")
@@ -163,7 +127,11 @@ def write_page(
         run=run,
         title=title,
         answers=[answer(judgements), *[each.sentence for each in answers]],
-        counts=_counts(judgements),
+        counts={
+            whose: Counter(each.verdict for each in judgements if each.is_ours == is_ours)
+            for whose, is_ours in (("paper", False), ("ours", True))
+        },
+        signs=SIGNS,
         topics=_topics(judgements, sections, place),
         standing_in=sorted(standing_in),
         top=_grouped(top, place),
@@ -208,10 +176,10 @@ _TABLE = re.compile(r"(?:<p>((?:(?!</p>).)*)</p>\n)?<table>(.*?)</table>", flags
 
 
 def markdown(text: str, caption: str = "") -> str:
-    """Render Markdown as HTML.
+    """Render Markdown as HTML, each table in a box that scrolls by itself, by keyboard too.
 
-    Each table stands in a box that scrolls by itself, by keyboard too. The paragraph before it is
-    its caption, or else the one given; the first cell of a row is the row's header.
+    The paragraph before a table is its caption, or else the one given; the first cell of a row is
+    the row's header.
     """
 
     def boxed(found: re.Match[str]) -> str:
@@ -258,17 +226,12 @@ def _rendered(section: Section, place: Path) -> dict[str, Any]:
     for each in exhibits:
         if each["id"].removeprefix("exhibit-") in leading:
             each |= {"id": f"table-{each['id']}", "figure": each["id"]}
-    # A document's own title gives way to the section's, its headings stand below that.
-    texts = {title: re.sub(r"\A# .*\n", "", text) for title, text in section.texts.items()}
-    return {
-        "name": section.name,
-        "title": section.title,
-        "exhibits": exhibits,
-        "texts": {
-            title: markdown(re.sub(r"^(#+ )", r"#\1", text, flags=re.MULTILINE))
-            for title, text in texts.items()
-        },
-    }
+    texts = {}
+    for title, text in section.texts.items():
+        # A document's own title gives way to the section's, its headings stand below that.
+        below = re.sub(r"^(#+ )", r"#\1", re.sub(r"\A# .*\n", "", text), flags=re.MULTILINE)
+        texts[title] = markdown(below)
+    return {"name": section.name, "title": section.title, "exhibits": exhibits, "texts": texts}
 
 
 def _grouped(exhibits: Sequence[Exhibit], place: Path) -> list[dict[str, Any]]:
@@ -277,28 +240,15 @@ def _grouped(exhibits: Sequence[Exhibit], place: Path) -> list[dict[str, Any]]:
     for each in sorted(exhibits, key=lambda each: not each.is_figure):
         content = found[each.path.stem]
         text = checked(each.path).decode()
-        label = _label(each)
-        first = {"id": each.id, "label": label, "sentence": each.sentence}
-        content |= first | content
+        content |= {"id": each.id, "label": each.heading, "sentence": each.sentence} | content
         if each.is_figure:
             content["svg"] = inline_svg(text, each.path.stem, each.sentence or each.caption)
             content["caption"] = each.caption
         else:
-            content |= {"table": markdown(text, label), "table_caption": each.caption}
-        content["csv"] = _link(each.path, place)
+            content |= {"table": markdown(text, each.heading), "table_caption": each.caption}
+        csv = f"tables/{each.path.stem}.csv"
+        content["csv"] = csv if (place / csv).is_file() else None
     return list(found.values())
-
-
-def _label(exhibit: Exhibit) -> str:
-    """Return the heading of a figure and of the table of its name."""
-    return re.sub("[,:] (figure|table)$", "", exhibit.label)
-
-
-def _link(path: Path, place: Path) -> str | None:
-    """Return the CSV behind an exhibit, as seen from the report; None if there is none."""
-    beside = path.with_suffix(".csv")
-    csv = beside if beside.is_file() else place / "tables" / f"{path.stem}.csv"
-    return csv.relative_to(place).as_posix() if csv.is_file() else None
 
 
 def answer(judgements: Sequence[Judgement]) -> str:
@@ -312,24 +262,9 @@ def answer(judgements: Sequence[Judgement]) -> str:
     if 2 * tested < asked:
         return f"This run cannot tell: it tests {tested} of the paper's {asked} claims."
     word = "Yes" if held == tested else "Mostly" if 2 * held >= tested else "Partly"
+    word = word if held else "No"
     rest = [f", {found[each]} {each}" for each in VERDICTS if found[each] and each != REPRODUCED]
-    return (
-        f"{word if held else 'No'}: {held} of the paper's {asked} claims reproduced{''.join(rest)}."
-    )
-
-
-def _counts(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
-    """Count the verdicts, of the paper's claims and of ours."""
-    return [
-        {
-            "verdict": verdict,
-            "kind": verdict.replace(" ", "-"),
-            "sign": SIGNS[verdict],
-            "paper": sum(each.verdict == verdict for each in judgements if not each.is_ours),
-            "ours": sum(each.verdict == verdict for each in judgements if each.is_ours),
-        }
-        for verdict in VERDICTS
-    ]
+    return f"{word}: {held} of the paper's {asked} claims reproduced{''.join(rest)}."
 
 
 def _topics(
@@ -337,23 +272,23 @@ def _topics(
 ) -> list[dict[str, Any]]:
     """Group the claims by the section of their evidence, the paper's before ours."""
     shown = {
-        each.path.stem: {"id": each.id, "label": _label(each)}
+        each.path.stem: {"id": each.id, "label": each.heading}
         for section in sections
         for each in section.exhibits
     }
-    topics: dict[str, dict[str, Any]] = {
-        section.name: {
-            "title": section.title,
-            "name": section.name if section.exhibits else "",
-            "claims": [],
-        }
-        for section in sections
-    }
-    other = {"title": "Other", "name": "", "claims": []}
+    claims: dict[str, list[Any]] = {section.name: [] for section in sections} | {"": []}
     for judgement in sorted(judgements, key=lambda each: each.is_ours):
-        topic = topics.get(_section(judgement, sections), other)
-        topic["claims"].append(_claim(judgement, shown, place))
-    return [topic for topic in [*topics.values(), other] if topic["claims"]]
+        claims[_section(judgement, sections)].append(_claim(judgement, shown, place))
+    topics = [
+        {
+            "title": each.title,
+            "name": each.name if each.exhibits else "",
+            "claims": claims[each.name],
+        }
+        for each in sections
+    ]
+    topics.append({"title": "Other", "name": "", "claims": claims[""]})
+    return [topic for topic in topics if topic["claims"]]
 
 
 def _section(judgement: Judgement, sections: Sequence[Section]) -> str:
@@ -377,8 +312,6 @@ def _claim(
     return {
         **judgement.claim,
         "verdict": judgement.verdict,
-        "kind": judgement.verdict.replace(" ", "-"),
-        "sign": SIGNS[judgement.verdict],
         "found": _found(judgement),
         "held": judgement.held.removeprefix("held "),
         "this_run": _ends(found),
@@ -422,10 +355,8 @@ def _without_the_paper(section: Section) -> Section:
     exhibits = []
     for each in section.exhibits:
         parts = re.split(r"(?<=[.;]) ", each.caption)
-        own = " ".join(
-            part for part in parts if not re.search("paper|published|Table 1|docs/", part)
-        )
-        exhibits.append(replace(each, caption=re.sub(";$", ".", own)))
+        own = [part for part in parts if not re.search("paper|published|Table 1|docs/", part)]
+        exhibits.append(replace(each, caption=re.sub(";$", ".", " ".join(own))))
     return replace(section, title=section.title.removesuffix(" (Table 1)"), exhibits=exhibits)
 
 
@@ -437,14 +368,12 @@ def _excerpt(document: str, heading: str) -> str:
 
 def _commits(results: Path) -> str:
     """Say which commits the run's numbers were computed by."""
-    records = [read_record(file) for file in results.glob("*/*.csv")]
-    records += [read_record(file) for file in results.glob("*/*/*.csv")]
-    found = {
-        str(record["environment"]["commit"] or "unversioned code")[:7]
-        + ("" if "+" not in str(record["environment"]["commit"]) else " with changes")
-        for record in records
-        if not is_rendering(record)
-    }
+    found = set()
+    for file in (*results.glob("*/*.csv"), *results.glob("*/*/*.csv")):
+        record = read_record(file)
+        if not is_rendering(record):
+            commit, _, changes = (record["environment"]["commit"] or "").partition("+")
+            found.add((commit[:7] or "unversioned code") + (" with changes" if changes else ""))
     return ", ".join(sorted(found)) or "no commit"
 
 

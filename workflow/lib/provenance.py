@@ -40,11 +40,8 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 def read_csv(path: str | os.PathLike[str]) -> pd.DataFrame:
     """Read a frame that a job wrote, if it still is what the run asks for.
 
-    Raises
-    ------
-    DataError
-        If the file has no record, was damaged or edited, or was made with other settings or code
-        than its job's request now says.
+    It is refused if it has no record, was damaged or edited, or was made with other settings or
+    code than its job's request now says.
     """
     return pd.read_csv(io.BytesIO(checked(path)))
 
@@ -69,11 +66,8 @@ def checked(path: str | os.PathLike[str]) -> bytes:
 def verify(*paths: str | os.PathLike[str]) -> None:
     """Check outputs of jobs, what else these jobs wrote, and all that they were made from.
 
-    Raises
-    ------
-    DataError
-        If any of them, back to the prepared data, is not what its job wrote, or not what was read
-        when the next one was made.
+    All of it, back to the prepared data, must be what its job wrote and what was read when the next
+    file was made.
     """
     waiting, inputs = [Path(path) for path in paths], dict[Path, dict[str, str]]()
     while waiting:

@@ -1,49 +1,58 @@
-"""Copy what a finished run shows to ``results/published``, with one record for all of it."""
+"""Copy what a finished run shows to ``results/published``, with one record for all of it.
+
+The record is written twice: as JSON, and as a Workflow Run RO-Crate, a form that archives read.
+"""
 
 import hashlib
 import json
+import mimetypes
 import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from rocrate.rocrate import ROCrate
+
+from workflow.data.catalogue import CATALOGUE
 from workflow.data.errors import DataError
+from workflow.data.sources import Bundle, File, Url
 from workflow.lib.ancestry import verify
-from workflow.lib.crate import crate
 from workflow.lib.provenance import environment, is_rendering, read_record, write_text
 
 # One CSV per stage and kind, tables, and the report; pictures in CSVs are other people's data.
 PUBLISHED = ("*/*.csv", "tables/*.md", "tables/*.tex", "report.html")
 FIGURES = ("rcca", "rcca_minutes", "bounds", "autoencoder")
+_PROFILES = {
+    "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
+    "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
+    "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
+}
+_BIOSCHEMAS = "https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE"
+Jobs = Iterable[Mapping[str, Any]]
 
 
 def publish(run: Path, published: Path) -> int:
     """Replace what is published by what a run has made; return the number of files.
 
-    Raises
-    ------
-    DataError
-        If the fits of the run do not come from one commit without changes, nor its tables and
-        figures from one, or if a file, or one that it was made from, is not what its job wrote.
+    Its fits must come from one commit without changes, and so must its tables and figures; all
+    files, and those that they were made from, must be what their jobs wrote.
     """
-    files = sorted(
-        [
-            *(file for pattern in PUBLISHED for file in run.glob(pattern)),
-            *(run / "figures" / f"{name}.png" for name in FIGURES),
-        ]
-    )
-    files = [file for file in files if "pictures" not in file.name and file.is_file()]
+    found = [file for pattern in PUBLISHED for file in run.glob(pattern)]
+    found += [run / "figures" / f"{name}.png" for name in FIGURES]
+    files = [each for each in sorted(found) if "pictures" not in each.name and each.is_file()]
     jobs = {record.relative_to(run).as_posix(): record for record in run.rglob("*.json")}
     records = {
         name.removesuffix(".json"): read_record(file.with_suffix(""))
         for name, file in jobs.items()
         if not name.startswith("requests/")
     }
-    for name, each in records.items():
-        if not is_rendering(each):
-            each["seconds"] = _seconds(run, name, str(each["rule"]))
+    fits = {name: each for name, each in records.items() if not is_rendering(each)}
+    for name, each in fits.items():
+        each["seconds"] = _seconds(run, name, str(each["rule"]))
     merged = {
-        "fits": _commit({name: each for name, each in records.items() if not is_rendering(each)}),
-        "rendering": _commit({name: each for name, each in records.items() if is_rendering(each)}),
+        "fits": _commit(fits),
+        "rendering": _commit({name: each for name, each in records.items() if name not in fits}),
         "published_by": environment()["commit"],
         "files": {},
         **_each_once(records),
@@ -130,3 +139,119 @@ def _commit(records: dict[str, dict[str, Any]]) -> str:
     if "None" in found:
         raise DataError("the commit of the results is unknown: run in a git clone of the project.")
     return next(iter(found))
+
+
+def crate(record: Mapping[str, Any]) -> str:
+    """Say what a record says in the form of a crate's metadata."""
+    jobs, made = record["jobs"].values(), ROCrate(version="1.1")
+    started, ended = _times(jobs)
+    made.name = "Randomized nonlinear component analysis, reproduced"
+    made.description = "Tables, figures and report of one run of the workflow, and its record."
+    made.datePublished = ended
+    made.license = _add(made, "https://spdx.org/licenses/MIT", "CreativeWork", name="MIT License")
+    developers = _add(made, "#developers", "Organization", name="The rnca developers")
+    made.root_dataset["author"] = made.publisher = developers
+    software = [
+        _add(made, f"#{name}-{version}", "SoftwareApplication", name=name, softwareVersion=version)
+        for name, version in _software(record["environments"])
+    ]
+    workflow = made.add_workflow(
+        dest_path="Snakefile",
+        main=True,
+        lang="snakemake",
+        properties={
+            "name": "Snakefile",
+            "sha256": record["files"]["Snakefile"],
+            "description": "From public data to tables, figures, claims and report.",
+            "version": record["rendering"],
+            "conformsTo": {"@id": _BIOSCHEMAS},
+            "encodingFormat": "text/x-python",
+            "softwareRequirements": software,
+        },
+    )
+    made.root_dataset["conformsTo"] = [
+        _add(made, address, "CreativeWork", name=name, version=address.rpartition("/")[2])
+        for address, name in _PROFILES.items()
+    ]
+    made.add_file(dest_path="record.json", properties=_file("record.json"))
+    made.root_dataset["mentions"] = made.add_action(
+        workflow,
+        "#run",
+        object=list(_datasets(made, jobs)),
+        result=[
+            made.add_file(dest_path=name, properties=_file(name) | {"sha256": sha256})
+            for name, sha256 in record["files"].items()
+            if name != "Snakefile"
+        ],
+        properties={
+            "name": "Run of the workflow",
+            "description": f"The fits were made at commit {record['fits']}. record.json has the "
+            "settings, code, inputs, versions and time of each job.",
+            "startTime": started,
+            "endTime": ended,
+        },
+    )
+    return json.dumps(made.metadata.generate(), indent=1, ensure_ascii=False) + "\n"
+
+
+def _add(made: ROCrate, identifier: str, kind: str, **properties: Any) -> Any:
+    return made.add_jsonld({"@id": identifier, "@type": kind, **properties})
+
+
+def _file(name: str) -> dict[str, str]:
+    kind = mimetypes.guess_type(name)[0]
+    return {"name": Path(name).name, "encodingFormat": kind or "text/plain"}
+
+
+def _times(jobs: Jobs) -> tuple[str, str]:
+    """Return when the first job began, if that is known, and when the last one ended."""
+    ends = [(datetime.fromisoformat(each["written"]), each.get("seconds") or 0) for each in jobs]
+    began = min(end - timedelta(seconds=round(seconds)) for end, seconds in ends)
+    return began.isoformat(), max(end for end, _ in ends).isoformat()
+
+
+def _software(environments: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """List the versions of Python, packages and BLAS that the jobs ran with."""
+    found = set()
+    for each in environments:
+        found |= {("python", each["python"]), *each["packages"].items()}
+        found |= {tuple(library.split(" ", 1)) for library in each["blas"]}
+    return sorted(found)
+
+
+def _datasets(made: ROCrate, jobs: Jobs) -> Iterator[Any]:
+    """Add the datasets that the jobs read, with addresses and checksums of what is fetched."""
+    prepared = {
+        Path(file).name: sha256
+        for each in jobs
+        for file, sha256 in each["inputs"].items()
+        if file.startswith("data/prepared/")
+    }
+    for name, sha256 in sorted(prepared.items()):
+        entry = CATALOGUE.get(name)
+        properties: dict[str, Any] = {
+            "name": entry.title if entry else name,
+            "description": "Prepared from what it has part in; the sha256 of the description of "
+            f"the prepared arrays, meta.json, is {sha256}.",
+        }
+        if entry and (source := entry.source):
+            properties |= {"license": source.licence, "citation": source.citation}
+            properties |= {"url": source.homepage}
+            properties |= {"hasPart": [_fetched(made, file) for file in source.files.values()]}
+        yield _add(made, f"#{name}", "Dataset", **properties)
+
+
+def _fetched(made: ROCrate, file: File) -> Any:
+    """Add a file of a source, or the archive that has it, under the first of its addresses."""
+    forms = [*file.forms()]
+    forms += [each.archive for form in forms for each in form.origins if isinstance(each, Bundle)]
+    found = ((str(each), form) for form in forms for each in form.origins if isinstance(each, Url))
+    address, form = next(found, (None, file))
+    if address is None:
+        return _add(made, f"#{file.checksum.cache_name}", "CreativeWork", name=file.name)
+    checksum = form.checksum
+    key = "sha256" if checksum.algorithm == "sha256" else "identifier"
+    properties = _file(form.name) | {key: checksum.digest if key == "sha256" else str(checksum)}
+    if form.size is not None:
+        properties["contentSize"] = str(form.size)
+    return made.get(address) or made.add_file(address, properties=properties)

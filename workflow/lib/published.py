@@ -9,17 +9,11 @@ METHODS = {"linear": "linear_cca", "fourier": "fourier", "nystroem": "nystroem"}
 
 
 def comparable(published: pd.DataFrame, row: Any, experiments: Collection[str]) -> pd.DataFrame:
-    """Return the published rows that stand beside those of an experiment; often none.
+    """Return the rows of ``table1_rcca.csv`` that stand beside those of an experiment; often none.
 
-    Parameters
-    ----------
-    published : DataFrame
-        ``resources/paper/table1_rcca.csv``.
-    row : mapping or Series
-        With ``experiment``, ``dataset`` and ``components``: the latter two must be the paper's. A
-        stand-in is a dataset with a name of its own, so that nothing is published for it.
-    experiments : collection of str
-        Those that follow the paper's protocol.
+    The experiment must be one of those that follow the paper's protocol, with the paper's dataset
+    and number of components. A stand-in is a dataset with a name of its own, so that nothing is
+    published for it.
     """
     if row["experiment"] not in experiments:
         return published.iloc[:0]
@@ -51,16 +45,6 @@ def published_column(
 def beside_published(
     summary: pd.DataFrame, published: pd.DataFrame, experiments: Collection[str]
 ) -> pd.DataFrame:
-    """Add the columns ``paper`` and ``difference`` (ours less the paper's test value).
-
-    Parameters
-    ----------
-    summary : DataFrame
-        With ``test_mean``, and what `published_column` needs.
-    published : DataFrame
-        ``resources/paper/table1_rcca.csv``.
-    experiments : collection of str
-        Those that follow the paper's protocol.
-    """
+    """Add the columns ``paper`` and ``difference`` (``test_mean`` less the paper's test value)."""
     paper = published_column(summary, published, experiments)
     return summary.assign(paper=paper, difference=summary["test_mean"] - paper)

@@ -16,20 +16,11 @@ from workflow.lib.code_version import code_version
 
 
 class Request:
-    """The settings and the code of a rule's jobs.
+    """The settings of a rule's jobs, and their code: a module relative to ``workflow/``.
 
-    Parameters
-    ----------
-    script : str
-        The module that the jobs run, relative to ``workflow/``.
-    settings : mapping, or callable from wildcards to one
-        Writable as JSON.
-    directory : str
-        Where the files go.
-    is_dry_run : callable
-        Asked when a job is planned, since Snakemake does not know it while it reads the rules.
-        Then nothing is written there; one that has changed is written to another file, so that
-        Snakemake lists its job.
+    A dry run, asked about when a job is planned since Snakemake does not know of it before, does
+    not write to ``directory``: it writes a request that has changed to another file, so that
+    Snakemake lists its job.
     """
 
     def __init__(

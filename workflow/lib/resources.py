@@ -26,11 +26,7 @@ def fit_mem_mb(features: int) -> int:
 def growing(amount: int | Callable[..., int]) -> Callable[[Any, int, int], int]:
     """Make a resource function whose amount doubles with each attempt at the same job.
 
-    Parameters
-    ----------
-    amount : int or callable
-        What a job should need; or from its wildcards, and its threads if there are two parameters,
-        to that.
+    The amount may be a function of the job's wildcards, or of its wildcards and threads.
     """
 
     def grown(wildcards: Any, threads: int, attempt: int) -> int:

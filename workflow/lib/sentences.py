@@ -47,17 +47,11 @@ def at_largest_m(rows: pd.DataFrame) -> pd.DataFrame:
 def write_sentences(out: Mapping[str, str], sentences: Mapping[str, str]) -> None:
     """Write ``sentences.csv`` of a stage: a row per table and figure that has a sentence.
 
-    Parameters
-    ----------
-    out : mapping of file name to path
-        What the stage's report writes.
-    sentences : mapping of name to sentence
-        A table and a figure of one name share it, say ``rcca``; empty where nothing was run.
+    A table and a figure of one name share a sentence, which is empty where nothing was run.
     """
-    files = [Path(path) for path in out.values()]
     rows = [
         ("/".join(file.parts[-2:]), sentences[file.stem])
-        for file in files
+        for file in map(Path, out.values())
         if file.suffix in (".md", ".svg") and sentences.get(file.stem)
     ]
     write_csv(out["sentences.csv"], pd.DataFrame(rows, columns=["exhibit", "sentence"]))

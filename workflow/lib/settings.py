@@ -3,33 +3,27 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import SequenceMatcher
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    Field,
-    StringConstraints,
-    ValidationError,
-    create_model,
-)
+from pydantic import BaseModel, Field, StringConstraints, ValidationError, create_model
 from pydantic.fields import FieldInfo
 from snakemake.exceptions import WorkflowError
 
 from workflow.data.catalogue import CATALOGUE, Facts
 from workflow.lib.exhibits import stage_names
 from workflow.lib.models import (
+    PRINTABLE,
     Distinct,
     Name,
     Repeats,
     Settings,
     Stage,
     Title,
-    matching,
-    printable,
+    must,
     unknown_dataset,
 )
 from workflow.lib.strict_yaml import load
@@ -37,15 +31,15 @@ from workflow.lib.strict_yaml import load
 # Files are named after it, and `results/published` is what `make publish` writes.
 RunName = Annotated[
     str,
-    matching(
-        "[A-Za-z0-9][A-Za-z0-9._-]{,99}",
+    must(
         "must be a name: letters, digits, dots, underscores and hyphens, beginning with a letter "
         "or digit, at most 100 in all",
+        re.compile("[A-Za-z0-9][A-Za-z0-9._-]{,99}").fullmatch,
     ),
 ]
 # From the top of the file; numbers are positions in a list.
 KeyPath = tuple[int | str, ...]
-FileName = Annotated[str, StringConstraints(min_length=1), AfterValidator(printable)]
+FileName = Annotated[str, StringConstraints(min_length=1), PRINTABLE]
 
 
 class Place(Settings):
@@ -150,13 +144,7 @@ def run_model() -> type[RunSettings]:
 
 
 def check(config: Mapping[Any, Any]) -> RunSettings:
-    """Check a configuration and fill in the defaults.
-
-    Raises
-    ------
-    WorkflowError
-        Naming every wrong key or value and the rule it breaks.
-    """
+    """Check a configuration and fill in the defaults; name all wrong keys and values if not."""
     if problems := list(_keys_that_are_not_text(config)):
         raise _mistakes(problems)
     try:
@@ -174,13 +162,7 @@ def _mistakes(problems: Iterable[str]) -> WorkflowError:
 
 
 def read(file: Path) -> RunSettings:
-    """Read settings from a file and check them.
-
-    Raises
-    ------
-    WorkflowError
-        If `strict_yaml.load` refuses the file, or as `check` does.
-    """
+    """Read settings from a file and check them."""
     return check(load(file))
 
 
@@ -223,6 +205,8 @@ _RULES = {
     "dict_type": "must consist of keys and values",
     "model_type": "must consist of keys and values",
 }
+# Ratio of `difflib` above which one key may be a misspelling of another.
+_ALIKE = 0.65
 
 
 def _keys_that_are_not_text(config: Any, *place: str) -> Iterator[str]:
@@ -317,27 +301,12 @@ def _suggestion(path: KeyPath) -> str:
     *above, key = (part for part in path if isinstance(part, str))
     known = [each for each in _known_keys() if each[-1] != "<name>"]
     siblings = [each for each in known if _matches(tuple(above), each[:-1])]
-    limit = max(1, len(key) // 3)
-    distances = {each: _distance(key, str(each[-1])) for each in known}
-    near = min(siblings, key=distances.__getitem__)
-    if distances[near] <= limit:
+    likeness = {each: SequenceMatcher(None, key, str(each[-1])).ratio() for each in known}
+    near = max(siblings, key=likeness.__getitem__)
+    if likeness[near] > _ALIKE:
         return f"did you mean {near[-1]!r}?"
-    near = min(known, key=lambda each: (distances[each], each[0] != path[0], each))
-    if distances[near] <= limit:
+    near = min(known, key=lambda each: (-likeness[each], each[0] != path[0], each))
+    if likeness[near] > _ALIKE:
         where = "" if len(near) > 1 else " at the top level"
         return f"did you mean {_joined(near)!r}{where}?"
     return f"known here are {', '.join(str(each[-1]) for each in siblings)}"
-
-
-def _distance(one: str, other: str) -> int:
-    """Count the letters to insert, delete, replace or swap with the next between two words."""
-    rows = [list(range(len(other) + 1))]
-    for i, letter in enumerate(one, start=1):
-        row = [i]
-        for j, wanted in enumerate(other, start=1):
-            steps = [row[-1] + 1, rows[-1][j] + 1, rows[-1][j - 1] + (letter != wanted)]
-            if i > 1 and j > 1 and (one[i - 2], letter) == (wanted, other[j - 2]):
-                steps.append(rows[-2][j - 2] + 1)
-            row.append(min(steps))
-        rows.append(row)
-    return rows[-1][-1]

@@ -14,11 +14,8 @@ _MOST_VALUES = 100_000
 def load(file: Path) -> dict[str, Any]:
     """Read a mapping from a YAML file.
 
-    Raises
-    ------
-    WorkflowError
-        If the file cannot be read, is not a mapping in YAML, gives a key twice, has aliases that
-        multiply its content, or is to be run as a template.
+    It is refused if it gives a key twice, has aliases that multiply its content, or is to be run as
+    a template.
     """
     try:
         loader = yaml.SafeLoader(file.read_bytes())

@@ -11,13 +11,10 @@ from workflow.lib.job import job
 from workflow.lib.outcomes import read_outcomes, unavailable_reason
 from workflow.lib.provenance import checked, read_csv, write_text
 
-_WIDTH = 98
-_LINES = 2
-
 
 def shortened(text: str) -> list[str]:
     """Break a text into at most two lines of the screen."""
-    return textwrap.wrap(text, _WIDTH, max_lines=_LINES, placeholder=" …", subsequent_indent="  ")
+    return textwrap.wrap(text, 98, max_lines=2, placeholder=" …", subsequent_indent="  ")
 
 
 def by_reason(reasons: Mapping[str, str]) -> list[str]:
@@ -37,15 +34,8 @@ def summary(
 ) -> str:
     """Lay out the summary.
 
-    Parameters
-    ----------
-    counts : str
-        Of the verdicts; empty if nothing that the claims rest on was run.
-    findings : mapping of stage to sentence
-    not_run : mapping of experiment to reason
-    not_fetched : mapping of dataset to reason
-    leaks : iterable of str
-        Ways in which training rows give test rows away.
+    ``counts`` of the verdicts are empty if nothing that the claims rest on was run. ``findings``
+    are sentences by stage; ``not_run`` and ``not_fetched`` are reasons, by experiment and dataset.
     """
     lines = shortened(f"Claims: {counts}") if counts else []
     for stage, sentence in findings.items():
@@ -64,10 +54,7 @@ def summary(
 def closing(results: Path, seconds: float) -> str:
     """Return the summary of a run with its time and its files, once these are proved to be its own.
 
-    Raises
-    ------
-    DataError
-        If the summary or the report, or a file that they were made from, is not what its job wrote.
+    It is an error if one of them, or of what they were made from, is not what its job wrote.
     """
     text, report = results / "summary.txt", results / "report.html"
     verify(text, report)

@@ -35,16 +35,10 @@ class Progress:
 
 
 class Screen(logging.Handler):
-    """Replaces Snakemake's handler for the screen.
+    """Replaces Snakemake's ``plain`` handler, which still gets what should be seen as it is.
 
-    Parameters
-    ----------
-    plain : logging.Handler
-        Snakemake's own, for what should be seen as it is.
-    stages : collection of str
-        Rules are named after their stage: ``rcca_fit``. All others belong to data and report.
-    is_dry_run : callable
-        Asked at each record, since Snakemake does not know it while it reads the rules.
+    Rules are named after their stage: ``rcca_fit``; all others belong to data and report. Whether
+    this is a dry run is asked at each record: Snakemake does not know it while it reads the rules.
     """
 
     def __init__(self, plain: Any, stages: Collection[str], is_dry_run: Callable[[], bool]) -> None:

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -44,26 +44,13 @@ _SHOWN_DIFFERENCES = 10
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A job of the published run that can be repeated on its own.
-
-    Attributes
-    ----------
-    rule : str
-    request : dict
-        Its settings and the hash of its code.
-    parts : dict of str to str
-        Its CSVs, under ``results/<run>``, and the published CSV that has the rows of each.
-    inputs : dict of str to str
-        The prepared dataset that it read, if any, and its identity.
-    seconds : float
-        How long it took.
-    """
+    """A job of the published run that can be repeated on its own."""
 
     rule: str
-    parts: dict[str, str]
-    inputs: dict[str, str]
-    request: dict[str, Any]
-    seconds: float
+    parts: dict[str, str]  # CSVs under results/<run>, and the published CSV with the rows of each
+    inputs: dict[str, str]  # the prepared dataset that it read, if any, and its identity
+    request: dict[str, Any]  # its settings and the hash of its code
+    seconds: float  # how long it took
 
     @property
     def datasets(self) -> set[str]:
@@ -74,11 +61,8 @@ class Job:
 def verify_published(published: Path, minutes: float) -> int:
     """Check files, recompute a sample, and print what was found.
 
-    Returns
-    -------
-    int
-        0 if all files are intact and all that was recomputed agrees; 1 if a file is damaged, a
-        number differs or a job fails; 2 if nothing could be recomputed.
+    Returns 0 if all files are intact and all that was recomputed agrees; 1 if a file is damaged, a
+    number differs or a job fails; 2 if nothing could be recomputed.
     """
     try:
         record = json.loads((published / "record.json").read_text(encoding="utf-8"))
@@ -150,35 +134,30 @@ def repeatable(record: Mapping[str, Any], results: str) -> list[Job]:
 def choose(jobs: Iterable[Job], prepared: Mapping[str, float], seconds: float) -> list[Job]:
     """Let stages take turns in giving their cheapest job per rule and dataset, then the next ones.
 
-    Parameters
-    ----------
-    jobs : iterable of Job
-    prepared : mapping of str to float
-        How long preparing each dataset takes.
-    seconds : float
-        What all jobs and the preparation of their datasets may take.
+    ``seconds`` is what all jobs and the preparation of their datasets may take; ``prepared`` says
+    how long preparing each dataset takes.
     """
-    queues: dict[str, list[tuple[int, Job]]] = {}
-    seen = Counter[tuple[str, ...]]()
-    for job in sorted(jobs, key=lambda job: job.seconds):
-        kind = job.rule, *job.datasets
-        queues.setdefault(job.rule.partition("_")[0], []).append((seen[kind], job))
-        seen[kind] += 1
-    for queue in queues.values():
-        queue.sort(key=lambda each: each[0])
+    cheapest = sorted(jobs, key=lambda job: job.seconds)
+    by_kind = _in_turns(cheapest, lambda job: (job.rule, *job.datasets))
     chosen: list[Job] = []
     there: set[str] = set()
-    while any(queues.values()):
-        for queue in queues.values():
-            while queue:
-                _, job = queue.pop(0)
-                cost = job.seconds + sum(prepared.get(name, 0) for name in job.datasets - there)
-                if cost <= seconds:
-                    seconds -= cost
-                    there |= job.datasets
-                    chosen.append(job)
-                    break
+    for job in _in_turns(by_kind, lambda job: job.rule.partition("_")[0]):
+        cost = job.seconds + sum(prepared.get(name, 0) for name in job.datasets - there)
+        if cost <= seconds:
+            seconds -= cost
+            there |= job.datasets
+            chosen.append(job)
     return chosen
+
+
+def _in_turns(jobs: Sequence[Job], group: Callable[[Job], Hashable]) -> list[Job]:
+    """Let groups of jobs take turns; within a group, jobs stay in order."""
+    seen = Counter[Hashable]()
+    turns = []
+    for job in jobs:
+        turns.append((seen[group(job)], job))
+        seen[group(job)] += 1
+    return [job for _, job in sorted(turns, key=lambda each: each[0])]
 
 
 def available_sample(
@@ -224,11 +203,8 @@ def report(published: Path, results: Path, sample: Sequence[Job]) -> int:
         changed.update(deviations(job, read_record(results / next(iter(job.parts)))))
         for part, name in job.parts.items():
             shape, lines = differences(published / name, results / part)
-            rows, values, different = (
-                rows + shape[0],
-                values + shape[0] * shape[1],
-                different + lines,
-            )
+            rows, values = rows + shape[0], values + shape[0] * shape[1]
+            different += lines
     if failed:
         print("These jobs failed:", *failed, sep="\n  ")
     if len(failed) == len(sample):
@@ -258,13 +234,7 @@ def differences(published: Path, part: Path) -> tuple[tuple[int, ...], list[str]
     """Compare the rows of a part with those rows of a published CSV that are most like them.
 
     The rows of a part follow each other in the published CSV; where they begin is not recorded.
-
-    Returns
-    -------
-    shape : tuple of int
-        How many rows and columns were compared.
-    lines : list of str
-        One for each value that differs.
+    Returns how many rows and columns were compared, and a line for each value that differs.
     """
     found, expected = (pd.read_csv(file, dtype=str).fillna("") for file in (part, published))
     if "experiment" in expected:

@@ -21,10 +21,9 @@ FILES = {
 @pytest.fixture
 def version(tmp_path, monkeypatch):
     """Return the version of fit.py in a tree of `FILES` with some of them changed."""
-    trees = iter(range(99))
 
     def version(**changes):
-        root = tmp_path / str(next(trees))
+        root = tmp_path / str(len(changes))
         for path, text in (FILES | changes).items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text, encoding="utf-8")

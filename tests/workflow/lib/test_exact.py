@@ -1,4 +1,6 @@
-"""Exact kernel PCA and CCA against the definitions and scikit-learn."""
+"""Exact kernel PCA and CCA against the definitions and scikit-learn; KCCA against kernel_cca."""
+
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -9,8 +11,12 @@ from sklearn.decomposition import KernelPCA
 from sklearn.metrics.pairwise import rbf_kernel
 
 import oracles
-from rnca import RPCA, median_gamma
+from rnca import RCCA, RPCA, NystroemFeatures, median_gamma
+from workflow.lib import kcca
 from workflow.lib.exact import kernel_cca, kernel_pca
+from workflow.lib.kcca import KCCA, kcca_bytes
+
+WIDTHS = (1e-3, 2e-3)
 
 
 @pytest.fixture
@@ -52,11 +58,11 @@ def test_rpca_on_landmarks_is_kernel_pca():
 
 def test_kernel_cca_solves_the_papers_eigenproblem(views):
     X, Y = views
-    Kx, Ky, n = centred(X, 1e-3), centred(Y, 2e-3), len(X)
+    (Kx, Ky), n = map(centred, views, WIDTHS), len(X)
     R = scipy.linalg.block_diag(Kx + 0.5 * np.eye(n), Ky + 2 * np.eye(n))
     L = np.block([[np.zeros((n, n)), Ky], [Kx, np.zeros((n, n))]])
     eigenvalues = np.sort(scipy.linalg.eigvals(np.linalg.solve(R, L)).real)[::-1]
-    found = kernel_cca(X, Y, 6, gamma=(1e-3, 2e-3), reg=(0.5, 2.0))
+    found = kernel_cca(X, Y, 6, gamma=WIDTHS, reg=(0.5, 2.0))
     assert_allclose(found.correlations, eigenvalues[:6], atol=1e-9)
 
 
@@ -69,3 +75,95 @@ def test_kernel_cca_variables_correlate_as_promised(views):
 
 def test_kernel_cca_regularised_away_finds_nothing(views):
     assert kernel_cca(*views, 1, gamma=(1e-3, 1e-3), reg=(1e9, 1e9)).correlations[0] < 1e-6
+
+
+@pytest.fixture(params=[60, 512, 700], ids="rows {}".format)
+def any_views(request, halves):
+    """Fewer rows than a block of the kernel, one block exactly, and more than one."""
+    return tuple(half[: request.param] for half in halves)
+
+
+def test_agrees_with_eigendecompositions(any_views):
+    found = KCCA(4, gamma=WIDTHS, reg=(1.0, 2.0), random_state=0).fit(*any_views)
+    expected = kernel_cca(*any_views, 4, gamma=WIDTHS, reg=(1.0, 2.0))
+    assert_allclose(found.correlations_, expected.correlations, atol=1e-10)
+    x_variables, y_variables = found.transform(*any_views)
+    signs = np.sign(np.einsum("ij,ij->j", x_variables, expected.x_variables))
+    assert_allclose(x_variables * signs, expected.x_variables, atol=1e-5)
+    assert_allclose(y_variables * signs, expected.y_variables, atol=1e-5)
+
+
+# 2.7e-7 is the least that 1200 rows admit, 7e-8 that of 300. At 1e-3 and below most correlations
+# are near 1, and the kernels have eigenvalues far below reg.
+@pytest.mark.parametrize(("rows", "reg"), [(1200, 1e-3), (1200, 2.7e-7), (300, 7e-8)])
+def test_small_regularisers_are_solved_as_by_eigendecompositions(halves, rows, reg):
+    X, Y = (half[:rows] for half in halves)
+    found = KCCA(10, reg=reg, random_state=0).fit(X, Y)
+    widths = [kernel.gamma_ for kernel in found.maps_]
+    expected = kernel_cca(X, Y, 10, gamma=widths, reg=reg)
+    assert_allclose(found.correlations_, expected.correlations, atol=1e-6)
+    columns = zip(expected.x_variables.T, expected.y_variables.T, strict=True)
+    training = [np.corrcoef(*pair)[0, 1] for pair in columns]
+    assert_allclose(found.training_correlations_, training, atol=1e-6)
+    assert found.score(X, Y) == pytest.approx(np.sum(training), abs=1e-5)
+
+
+def test_regularisers_lost_in_rounding_are_refused(halves):
+    X, Y = (half[:1200] for half in halves)
+    message = r"reg=2.6e-07: with 1200 rows, rounding .* below 2.7e-07. Raise reg"
+    with pytest.raises(ValueError, match=message):
+        KCCA(10, reg=(1.0, 2.6e-7)).fit(X, Y)
+
+
+def test_functions_that_contradict_the_solution_are_refused(halves, monkeypatch):
+    X, Y = (half[:200] for half in halves)
+    model = KCCA(3, reg=1.0, random_state=0).fit(X[:100], Y[:100])
+    before, original = model.score(X, Y), kcca._variables
+    drift = 1e-2 * np.arange(200)[:, None]
+    monkeypatch.setattr(kcca, "_variables", lambda *given: original(*given) + drift)
+    with pytest.raises(FloatingPointError, match=r"reg=1\.0: on the training rows .* Raise reg"):
+        model.fit(X, Y)
+    monkeypatch.undo()
+    assert model.score(X, Y) == before  # the model there was remains
+
+
+def test_new_rows_are_projected_as_by_rcca_on_all_landmarks(halves):
+    X, Y = (half[:300] for half in halves)
+    new = [half[300:] for half in halves]
+    found = KCCA(3, gamma=WIDTHS, reg=1e-3 * 300, random_state=0).fit(X, Y)
+    # RCCA on whitened Nyström features with all rows as landmarks is kernel CCA.
+    maps = tuple(
+        NystroemFeatures(landmarks=rows, gamma=width, whiten=True)
+        for rows, width in zip((X, Y), WIDTHS, strict=True)
+    )
+    peer = RCCA(3, feature_map=maps, reg=1e-3 * 300 / 299, dtype="float64").fit(X, Y)
+    assert_allclose(found.correlations_, peer.correlations_, atol=1e-6)
+    ours, theirs = (each.component_correlations(*new) for each in (found, peer))
+    assert_allclose(ours, theirs, atol=1e-4)
+    assert found.score(*new) == pytest.approx(peer.score(*new), abs=1e-4)
+
+
+def test_median_widths_and_start_follow_from_the_seed(halves):
+    views = [half[:200] for half in halves]
+    one, same, other = (KCCA(3, random_state=seed).fit(*views) for seed in (0, 0, 1))
+    assert np.array_equal(one.correlations_, same.correlations_)
+    assert one.maps_[0].gamma_ != other.maps_[0].gamma_
+
+
+def test_memory_is_foreseen(halves):
+    n = 1500
+    model = KCCA(4, gamma=WIDTHS, reg=3.0, random_state=0)
+    tracemalloc.start()
+    model.fit(*(half[:n] for half in halves))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # Room for all the steps there may be is asked for, but only touched as it is needed.
+    untouched = 2 * 8 * n * (n - 20 * 64) + 3 * 8 * n**2
+    assert 0.5 * kcca_bytes(n, 64) < peak - untouched < kcca_bytes(n, 64)
+    assert kcca_bytes(54_000, 784) == pytest.approx(26e9, rel=0.05)
+
+
+def test_correlations_beyond_rounding_are_named(halves):
+    views = [half[:200] for half in halves]
+    with pytest.raises(ValueError, match=r"n_components=50: only \d+ canonical variables"):
+        KCCA(50, gamma=1e-7, reg=1e3, random_state=0).fit(*views)

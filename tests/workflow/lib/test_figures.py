@@ -1,11 +1,13 @@
-"""Colours that can be seen: on paper, and on the page's dark ground."""
+"""Colours that can be seen, on paper and on the page's dark ground; labels; fitted exponents."""
 
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from workflow.lib import figures, page
+from workflow.lib.exponents import fitted_exponent
 
 ROOT = Path(__file__).parents[3]
 DARK = "#161a22"
@@ -23,20 +25,15 @@ def contrast(one, other):
     return (light + 0.05) / (dark + 0.05)
 
 
-def test_dark_ground_is_the_page_s():
+def test_colours_stand_out_on_white_and_on_the_pages_dark_ground():
     assert DARK in (ROOT / "workflow/lib/page.css").read_text(encoding="utf-8")
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
-
-
-@pytest.mark.parametrize("colour", [*figures.CLASSES, figures.FAINT])
-def test_colours_stand_out_on_white_and_on_the_dark_ground(colour):
-    assert contrast(colour, "#ffffff") >= 3
-    assert contrast(colour, DARK) >= 3
-
-
-def test_other_colours_are_the_page_s_own():
+    seen = {*figures.CLASSES, figures.FAINT}
+    for colour in seen:
+        assert contrast(colour, "#ffffff") >= 3, colour
+        assert contrast(colour, DARK) >= 3, colour
     named = set(re.findall("#[0-9A-Fa-f]{6}", Path(figures.__file__).read_text(encoding="utf-8")))
-    assert named - {*figures.CLASSES, figures.FAINT} <= set(page._COLOURS)
+    assert named - seen <= set(page._COLOURS)
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "workflow/stages").glob("*/figures.py")), ids=str)
@@ -59,3 +56,16 @@ def test_labels_at_the_ends_of_lines_are_in_their_order_and_apart(scale):
     assert heights["low"] == pytest.approx(end[1], abs=0.01)
     apart = (heights["high"] - heights["near"]) * axes.get_window_extent().height
     assert apart * 72 / figure.dpi >= figures.STYLE["legend.fontsize"]
+
+
+def test_exponent_of_a_power_law_with_noise_lies_within_its_error():
+    x = np.geomspace(1, 1e4, 40)
+    noise = np.random.default_rng(0).normal(0, 0.1, 40)
+    fit = fitted_exponent(x, 3 * x**1.7 * np.exp(noise))
+    assert abs(fit.value - 1.7) < 3 * fit.error < 0.1
+
+
+def test_two_points_give_an_exponent_without_an_error():
+    fit = fitted_exponent([1, 10], [5, 500])
+    assert fit.value == pytest.approx(2)
+    assert fit.error == np.inf

@@ -30,12 +30,8 @@ def test_parts_follow_the_settings_and_stay_in_order(written):
     parts = [written(f"{name}/{n}.csv", pd.DataFrame({"n": [n]})) for name in "ab" for n in (1, 0)]
     rows = gather(parts, {"b": "rings", "a": "rings"}, {}, published=["a"])
     assert list(rows.columns) == ["experiment", "dataset", "published", "n"]
-    assert rows[["experiment", "published", "n"]].to_numpy().tolist() == [
-        ["b", False, 1],
-        ["b", False, 0],
-        ["a", True, 1],
-        ["a", True, 0],
-    ]
+    expected = [["b", False, 1], ["b", False, 0], ["a", True, 1], ["a", True, 0]]
+    assert rows[["experiment", "published", "n"]].to_numpy().tolist() == expected
 
 
 @pytest.mark.parametrize("files", [[], ["gone.csv"]])

@@ -9,23 +9,26 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from workflow.lib.terminal import take_over
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-@pytest.fixture(params=[io.StringIO, Terminal], ids=["file", "terminal"])
+@pytest.fixture(params=[False, True], ids=["file", "terminal"])
 def stream(request):
-    return request.param()
+    stream = io.StringIO()
+    stream.isatty = lambda: request.param
+    return stream
+
+
+def make_logger(stream):
+    """Return a logger as Snakemake's."""
+    logger = logging.Logger("snakemake")
+    handler = logging.StreamHandler(stream)
+    handler.name = "DefaultStreamHandler"
+    logger.addHandler(handler)
+    return logger
 
 
 @pytest.fixture
 def snakemake(stream):
     """Return a function that logs as Snakemake does, in a workflow of stages rcca and lupi."""
-    logger = logging.Logger("snakemake")
-    handler = logging.StreamHandler(stream)
-    handler.name = "DefaultStreamHandler"
-    logger.addHandler(handler)
+    logger = make_logger(stream)
     logger.is_dry_run = False
     take_over(logger, ["lupi", "rcca"], lambda: logger.is_dry_run)
 
@@ -42,12 +45,13 @@ def start(log, job, rule, **wildcards):
     log(event=LogEvent.JOB_INFO, jobid=job, rule_name=rule, wildcards=wildcards)
 
 
-def test_targets_are_no_jobs(snakemake, stream):
+def test_targets_are_no_jobs_and_what_a_checkpoint_adds_are(snakemake, stream):
     snakemake(event=LogEvent.RUN_INFO, stats={"page": 1, "all": 1, "rcca": 1, "total": 3})
-    for job, rule in enumerate(("page", "rcca", "all")):
+    for job, rule in enumerate(("page", "lupi_fit", "rcca", "all")):
         start(snakemake, job, rule)
         snakemake(event=LogEvent.JOB_FINISHED, job_id=job)
-    assert "report           1/1" in stream.getvalue()
+    assert "✓ report           1/1" in stream.getvalue()
+    assert "✓ lupi             1/1" in stream.getvalue()
     assert "2/2" not in stream.getvalue()
     assert "rcca" not in stream.getvalue()
 
@@ -78,21 +82,12 @@ def test_errors_and_warnings_are_seen_as_they_are(snakemake, stream):
     assert "✗ lupi             0/1      0:00, 1 failed\n" in stream.getvalue()
 
 
-def test_jobs_that_a_checkpoint_adds_are_counted(snakemake, stream):
-    snakemake(event=LogEvent.RUN_INFO, stats={"fetch": 1, "total": 1})
-    start(snakemake, 1, "rcca_fit")
-    snakemake(event=LogEvent.JOB_FINISHED, job_id=1)
-    assert "✓ rcca             1/1" in stream.getvalue()
-
-
 def test_dry_runs_and_verbose_runs_are_snakemakes_own(snakemake, stream, monkeypatch):
     snakemake.logger.is_dry_run = True
     snakemake("would run", event=LogEvent.JOB_INFO, jobid=1, rule_name="fetch", wildcards={})
     assert stream.getvalue() == "would run\n"
     monkeypatch.setenv("VERBOSE", "1")
-    other = logging.Logger("snakemake")
-    handler = logging.StreamHandler(stream)
-    handler.name = "DefaultStreamHandler"
-    other.addHandler(handler)
+    other = make_logger(stream)
+    kept = [*other.handlers]
     take_over(other, [], bool)
-    assert other.handlers == [handler]
+    assert other.handlers == kept

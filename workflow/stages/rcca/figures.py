@@ -1,16 +1,32 @@
-"""Figures of the rcca stage: correlation against m and against minutes, and what reg brings."""
+"""Figures of the rcca stage: correlation against m and minutes, what reg brings, kept models."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
-from workflow.lib.figures import GREY, LOOK, STYLE, end_labels, error_bars, legend, wrapped
+from rnca._core.moments import Correlations
+from workflow.data.errors import DataError
+from workflow.lib.figures import (
+    FAINT,
+    GREY,
+    LOOK,
+    STYLE,
+    end_labels,
+    error_bars,
+    legend,
+    wrapped,
+)
+from workflow.lib.provenance import read_csv
 from workflow.lib.published import METHODS, comparable
 from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES
-from workflow.stages.rcca.series import PROTOCOL_NAMES
+from workflow.stages.rcca.tables import PROTOCOL_NAMES, Titles, with_protocol
 
 _NAMES = MAP_NAMES | BASELINE_NAMES
 _RANDOM = ("fourier", "nystroem")
@@ -19,9 +35,10 @@ _DEEP = ("dcca", "dcca2013")
 _PUBLISHED = {method: kind for kind, method in METHODS.items()} | {"dcca": "dcca"}
 _M = "number of random features $m_x = m_y$"
 _SUM = "sum of test correlations"
+_BARS = 4  # of each view, in the figure of a kept model
 _THIN: dict[str, Any] = {"linestyle": "--", "linewidth": 1.0, "markersize": 3.5}
 
-Titles = Mapping[str, str]
+Model = tuple[pd.DataFrame, NDArray[np.float64], NDArray[np.float64]]
 
 
 def _panels(
@@ -29,14 +46,8 @@ def _panels(
 ) -> tuple[Figure, list[list[Any]]]:
     """Make a panel for each title, in rows, each with its axes: one, or two with a strip below.
 
-    Parameters
-    ----------
-    titles : sequence of str
-        Without any, the figure is blank.
-    x, y, below : str
-        Labels of the axes, and of the strips' vertical axis.
-    strips : sequence of bool
-        Which panels have one; by default none.
+    ``x``, ``y`` and ``below`` are labels of the axes, and of the vertical axis of those panels that
+    have ``strips``, by default none. Without titles the figure is blank.
     """
     columns = 2 if len(titles) == 4 else min(len(titles), 3) or 1
     rows = -(-len(titles) // columns) or 1
@@ -69,6 +80,7 @@ def _name_lines(figure: Figure, panels: Sequence[Any]) -> None:
         legend(figure, panels)
 
 
+@matplotlib.rc_context(STYLE)
 def rcca_figure(
     summary: pd.DataFrame,
     regs: pd.DataFrame,
@@ -78,34 +90,27 @@ def rcca_figure(
 ) -> Figure:
     """Test correlation against m, one panel per experiment that was run, less the paper's below.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        Of `with_paper`.
-    regs : DataFrame
-        Of `by_reg`, without the reg of the summary: less the paper's too, dashed.
-    published, experiments, titles
-        As in `workflow.stages.rcca.table1`.
+    ``summary`` is of `with_paper`; ``regs`` of `by_reg`, without the reg of the summary: they are
+    drawn dashed, less the paper's too.
     """
     names = list(dict.fromkeys(summary["experiment"]))
     beside = set(summary.dropna(subset="difference")["experiment"])
-    with matplotlib.rc_context(STYLE):
-        shown, strips = [titles[name] for name in names], [name in beside for name in names]
-        figure, panels = _panels(shown, _M, _SUM, "ours − paper", strips)
-        for name, (axes, *below) in zip(names, panels, strict=True):
-            ours = summary[summary["experiment"] == name]
-            _sums(axes, ours)
-            _published(axes, comparable(published, ours.iloc[0], experiments), "m")
-            for strip in below:
-                _lines(strip, _as_difference(ours), label="_")
-                for reg, rows in regs[regs["experiment"] == name].groupby("reg"):
-                    _lines(strip, _as_difference(rows), label=f"{{}}, reg {reg:g}", **_THIN)
-                end_labels(strip)
-        _name_lines(figure, [axes for axes, *_ in panels])
+    shown, strips = [titles[name] for name in names], [name in beside for name in names]
+    figure, panels = _panels(shown, _M, _SUM, "ours − paper", strips)
+    for name, (axes, *below) in zip(names, panels, strict=True):
+        ours = summary[summary["experiment"] == name]
+        _sums(axes, ours)
+        _published(axes, comparable(published, ours.iloc[0], experiments), "m")
+        for strip in below:
+            _lines(strip, _less_paper(ours), label="_")
+            for reg, rows in regs[regs["experiment"] == name].groupby("reg"):
+                _lines(strip, _less_paper(rows), label=f"{{}}, reg {reg:g}", **_THIN)
+            end_labels(strip)
+    _name_lines(figure, [axes for axes, *_ in panels])
     return figure
 
 
-def _as_difference(rows: pd.DataFrame) -> pd.DataFrame:
+def _less_paper(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.dropna(subset="difference").assign(test_mean=rows["difference"])
 
 
@@ -141,32 +146,30 @@ def _published(axes: Any, rows: pd.DataFrame, x: str) -> None:
                 axes.axhline(value, **look)
 
 
+@matplotlib.rc_context(STYLE)
 def speakers_figure(series: pd.DataFrame, titles: Titles) -> Figure:
-    """Test correlation of `over_speakers` against m, a panel by series, at the fixed reg.
-
-    Below, what holding utterances out changes.
-    """
+    """Test correlation of `over_speakers` against m; below, what holding utterances out changes."""
     series = series[series["reg"] == "fixed"]
     groups = dict(list(series.groupby("series", sort=False)))
-    with matplotlib.rc_context(STYLE):
-        shown = [titles[str(name)] for name in groups]
-        both = [rows["protocol"].nunique() == 2 for rows in groups.values()]
-        figure, panels = _panels(shown, _M, _SUM, "held out\n− random", both)
-        for (axes, *below), rows in zip(panels, groups.values(), strict=True):
-            random, held_out = (rows[rows["protocol"] == name] for name in PROTOCOL_NAMES)
-            _sums(axes, random)
-            _lines(axes, held_out, label="{}, held out", **_THIN)
-            m = random["m"].where(random["feature_map"].isin(_RANDOM))
-            _published(axes, random.assign(m=m, test_corr=random["paper"]), "m")
-            axes.set_ylim(bottom=0)
-            pairs = held_out.merge(random, on=["feature_map", "m"], suffixes=("", "_random"))
-            change = pairs["test_mean"] - pairs["test_mean_random"]
-            for strip in below:
-                _lines(strip, pairs.assign(test_mean=change, test_sd=0.0), label="_")
-        _name_lines(figure, [axes for axes, *_ in panels])
+    shown = [titles[str(name)] for name in groups]
+    both = [rows["protocol"].nunique() == 2 for rows in groups.values()]
+    figure, panels = _panels(shown, _M, _SUM, "held out\n− random", both)
+    for (axes, *below), rows in zip(panels, groups.values(), strict=True):
+        random, held_out = (rows[rows["protocol"] == name] for name in PROTOCOL_NAMES)
+        _sums(axes, random)
+        _lines(axes, held_out, label="{}, held out", **_THIN)
+        m = random["m"].where(random["feature_map"].isin(_RANDOM))
+        _published(axes, random.assign(m=m, test_corr=random["paper"]), "m")
+        axes.set_ylim(bottom=0)
+        pairs = held_out.merge(random, on=["feature_map", "m"], suffixes=("", "_random"))
+        change = pairs["test_mean"] - pairs["test_mean_random"]
+        for strip in below:
+            _lines(strip, pairs.assign(test_mean=change, test_sd=0.0), label="_")
+    _name_lines(figure, [axes for axes, *_ in panels])
     return figure
 
 
+@matplotlib.rc_context(STYLE)
 def minutes_figure(
     summary: pd.DataFrame,
     curve: pd.DataFrame,
@@ -176,30 +179,22 @@ def minutes_figure(
 ) -> Figure:
     """Correlation against the minutes of one core, one panel per experiment with timed RCCA.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        Of `with_paper`.
-    curve : DataFrame
-        Epochs of deep CCA of both kinds; the first repeat's are drawn.
-    published, experiments, titles
-        As in `workflow.stages.rcca.table1`.
+    Of ``curve``, the epochs of deep CCA of both kinds, the first repeat's are drawn.
     """
     timed = summary.dropna(subset="minutes_one_core")
     names = list(dict.fromkeys(timed.dropna(subset="feature_map")["experiment"]))
-    with matplotlib.rc_context(STYLE):
-        shown = [titles[name] for name in names]
-        figure, panels = _panels(shown, "minutes on one core", "sum of correlations")
-        for name, (axes,) in zip(names, panels, strict=True):
-            ours = timed[timed["experiment"] == name]
-            epochs = curve[(curve["experiment"] == name) & (curve["repeat"] == 0)]
-            _against_minutes(axes, ours, epochs)
-            _published(axes, comparable(published, ours.iloc[0], experiments), "minutes")
-            axes.set_xscale("log")
-        if len(panels) == 1:
-            figure.legend(loc="outside right upper")
-        else:
-            legend(figure, [axes for (axes,) in panels])
+    shown = [titles[name] for name in names]
+    figure, panels = _panels(shown, "minutes on one core", "sum of correlations")
+    for name, (axes,) in zip(names, panels, strict=True):
+        ours = timed[timed["experiment"] == name]
+        epochs = curve[(curve["experiment"] == name) & (curve["repeat"] == 0)]
+        _against_minutes(axes, ours, epochs)
+        _published(axes, comparable(published, ours.iloc[0], experiments), "minutes")
+        axes.set_xscale("log")
+    if len(panels) == 1:
+        figure.legend(loc="outside right upper")
+    else:
+        legend(figure, [axes for (axes,) in panels])
     return figure
 
 
@@ -218,20 +213,87 @@ def _against_minutes(axes: Any, rows: pd.DataFrame, epochs: pd.DataFrame) -> Non
             axes.plot(own["minutes_one_core"], own["test_mean"], **look)
 
 
+@matplotlib.rc_context(STYLE)
 def cv_figure(choice: pd.DataFrame, titles: Titles) -> Figure:
     """Gain of the chosen over the fixed reg against m, in pairs, a panel per experiment."""
     groups = dict(list(choice.groupby(["experiment", "protocol"], sort=False)))
-    with matplotlib.rc_context(STYLE):
-        shown = [
-            ", ".join(filter(None, [titles[str(name)], PROTOCOL_NAMES.get(str(protocol), "")]))
-            for name, protocol in groups
-        ]
-        figure, panels = _panels(shown, _M, "gain in test sum")
-        for (axes,), rows in zip(panels, groups.values(), strict=True):
-            axes.axhline(0, color=GREY, linewidth=1.0)
-            _lines(axes, rows, "gain")
-            m = rows.loc[rows["feature_map"].isin(_RANDOM), "m"].unique()
-            if len(m) == 1:  # around which matplotlib would zoom
-                axes.set(xticks=m, xlim=(0, 2 * m[0]))
-        _name_lines(figure, [axes for (axes,) in panels])
+    shown = [with_protocol(titles[str(name)], str(protocol)) for name, protocol in groups]
+    figure, panels = _panels(shown, _M, "gain in test sum")
+    for (axes,), rows in zip(panels, groups.values(), strict=True):
+        axes.axhline(0, color=GREY, linewidth=1.0)
+        _lines(axes, rows, "gain")
+        m = rows.loc[rows["feature_map"].isin(_RANDOM), "m"].unique()
+        if len(m) == 1:  # around which matplotlib would zoom
+            axes.set(xticks=m, xlim=(0, 2 * m[0]))
+    _name_lines(figure, [axes for (axes,) in panels])
     return figure
+
+
+def read_models(
+    loadings: Iterable[str], variables: Iterable[str], inference: pd.DataFrame
+) -> dict[tuple[str, str], Model]:
+    """Read kept models, by experiment and map, from ``…/<experiment>/<map>.<what>``.
+
+    Of each: its loadings, and the first pair of canonical variables on test rows.
+    """
+    first = inference[inference["component"] == 1].set_index(["experiment", "feature_map"])
+    found = {}
+    for file, arrays in zip(loadings, variables, strict=True):
+        key = Path(file).parent.name, Path(file).name.partition(".")[0]
+        remedy = f"Delete {arrays} and run again to make it anew"
+        try:
+            with np.load(arrays, allow_pickle=False) as kept:
+                x, y = (kept[view][kept["part"] == "test", 0] for view in "xy")
+        # zipfile and numpy raise almost anything on a damaged file.
+        except Exception as error:
+            raise DataError(f"{arrays}: damaged ({error}). {remedy}") from error
+        # An npz file has no record beside it, but its variables must have the correlation that a
+        # CSV with a record gives, but for rounding to float32.
+        (correlation,) = Correlations().update(x[:, None], y[:, None]).values()
+        if not abs(correlation - first.loc[key, "test_correlation"]) < 1e-4:
+            raise DataError(f"{arrays}: not what its job wrote. {remedy}")
+        found[key] = read_csv(file), x, y
+    return found
+
+
+@matplotlib.rc_context(STYLE)
+def model_figure(
+    inference: pd.DataFrame, models: Mapping[tuple[str, str], Model], titles: Titles
+) -> Figure:
+    """Correlations, the largest loadings of component 1, and its scatter: a row per model."""
+    figure = Figure(figsize=(10.2, 3.1 * max(len(models), 1)), layout="constrained")
+    for place, ((name, kind), (loadings, x, y)) in enumerate(models.items()):
+        left, middle, right = (
+            figure.add_subplot(len(models), 3, 3 * place + column) for column in (1, 2, 3)
+        )
+        own = (inference["experiment"] == name) & (inference["feature_map"] == kind)
+        _correlations(left, inference[own], kind)
+        left.set_title(wrapped(f"{titles[name]}, {MAP_NAMES[kind]}"))
+        _bars(middle, loadings, kind)
+        # Unlike the page's own grey, what is rasterised looks the same on a dark ground.
+        colour = FAINT if kind == "linear" else LOOK[kind]["color"]
+        right.scatter(x, y, s=6, color=colour, rasterized=True)
+        right.set(xlabel="first view, component 1", ylabel="second view, component 1")
+        right.set_title("canonical variables of test rows")
+    return figure
+
+
+def _correlations(axes: Any, rows: pd.DataFrame, kind: str) -> None:
+    look = {"marker": "o", **LOOK[kind], "linestyle": "none"}
+    axes.plot(rows["component"], rows["test_correlation"], label="test rows", **look)
+    chance = {"color": GREY, "linestyle": "--", "label": "95 % of random pairings"}
+    axes.plot(rows["component"], rows["null_95"], **chance)
+    axes.set(xlabel="component", ylabel="correlation on test rows")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend()
+
+
+def _bars(axes: Any, loadings: pd.DataFrame, kind: str) -> None:
+    ordered = loadings.iloc[loadings["component_1"].abs().argsort().to_numpy()]
+    largest = ordered.groupby("view").tail(_BARS)
+    shown = largest.sort_values("view", ascending=False, kind="stable")  # from below
+    names = [f"{row['view']}, {row['column']}" for row in shown.to_dict("records")]
+    axes.barh(names, shown["component_1"], color=LOOK[kind]["color"])
+    axes.axvline(0, color=GREY, linewidth=0.8)
+    axes.set(xlabel="loading on component 1", ylabel="view, column")
+    axes.set_title("largest loadings of each view")

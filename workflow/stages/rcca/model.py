@@ -20,22 +20,12 @@ from workflow.stages.rcca.trial import Views
 
 
 class Kept(NamedTuple):
-    """What is kept of one fit.
+    """What is kept of one fit: the model, scores by candidate, inference by component, loadings.
 
-    Attributes
-    ----------
-    model : RCCA
-        Of the training rows, at the m and reg that cross-validation chose.
-    scores : DataFrame
-        One row per candidate: mean held-out sum over the folds, its standard error.
-    inference : DataFrame
-        One row per component: correlation on test rows, adjusted p-value, 95 % of the null.
-    loadings : DataFrame
-        One row per view and column, one column per component, on test rows; with ``offset`` and
-        ``scale``, by which standardised data were made: (column − offset) / scale.
-    variables : dict
-        Arrays ``x`` and ``y``, canonical variables of all rows of the split, ``row``, their numbers
-        in the prepared data, and ``part``: train, tune or test.
+    ``loadings`` have a row per view and column, on test rows, with ``offset`` and ``scale``, by
+    which standardised data were made: (column − offset) / scale. ``variables`` are arrays: ``x``
+    and ``y``, canonical variables of all rows of the split, ``row``, their numbers in the prepared
+    data, and ``part``: train, tune or test.
     """
 
     model: RCCA
@@ -65,20 +55,18 @@ def fit_model(experiment: Experiment, data: Prepared) -> Kept:
         "null_95": tested.null_band(0.95),
         "noise_floor": tested.null_sum.mean(),
     }
-    variables: dict[str, Any] = {"row": [], "part": [], "x": [], "y": []}
+    variables = []
     for part in ("train", "tune", "test"):
         wanted = getattr(rows, part)
         if len(wanted):
             x, y = model.transform(*experiment.views(data, rows, part))
-            own = {"row": wanted, "part": np.full(len(wanted), part), "x": x, "y": y}
-            for name, value in own.items():
-                variables[name].append(value)
+            variables.append({"row": wanted, "part": np.full(len(wanted), part), "x": x, "y": y})
     return Kept(
         model,
         _scores(search).assign(**labels),
         pd.DataFrame({**labels, **chosen, **inference}),
         _loadings(model, test),
-        {name: np.concatenate(parts) for name, parts in variables.items()},
+        {name: np.concatenate([part[name] for part in variables]) for name in variables[0]},
     )
 
 
