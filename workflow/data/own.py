@@ -21,23 +21,24 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from scipy.io import loadmat, whosmat
 
-from rnca._core.files import read_member
-from workflow.data.checksums import file_sha256
+from rnca._core.files import MOST_IN_A_BYTE, read_member
 from workflow.data.errors import DataError
-from workflow.data.matlab import MatFile
 from workflow.data.prepared import Content, check_arrays
+from workflow.data.sources import file_sha256
 from workflow.data.splits import PARTS
 
-if TYPE_CHECKING:  # it is slow to import, and the catalogue imports this module
-    import pandas as pd
-
 KINDS = ("npz", "npy", "csv", "mat")
-_NPZ_LIMIT = 1 << 36
+_LIMIT = 1 << 36
+_NUMERIC = {"single": 4, "double": 8, "logical": 1} | {
+    f"{sign}int{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
 # What pandas reads as a value though it is no number.
 _VALUES = {"true", "false", "na", "n/a", "null", "none"}
 
@@ -133,8 +134,8 @@ def _opened_npz(file: Path) -> Iterator[np.lib.npyio.NpzFile]:
     try:
         with zipfile.ZipFile(file) as archive:
             total = sum(member.file_size for member in archive.infolist())
-        if total > _NPZ_LIMIT:
-            raise DataError(f"{file}: unpacks to {total} bytes, limit {_NPZ_LIMIT}")
+        if total > _LIMIT:
+            raise DataError(f"{file}: unpacks to {total} bytes, limit {_LIMIT}")
         with np.load(file, allow_pickle=False) as stored:
             yield stored
     except (DataError, MemoryError):
@@ -149,8 +150,6 @@ def _read_csv(place: _Place) -> pd.DataFrame:
 
     A first column without a name that counts the rows, as pandas and R write it, is left out.
     """
-    import pandas as pd
-
     file, header = place.file, place.header
     try:
         with file.open(encoding="utf-8-sig", newline="") as stream:
@@ -279,3 +278,62 @@ def _split_codes(values: NDArray[Any], place: Any) -> NDArray[np.int8]:
 def _group_codes(values: NDArray[Any]) -> NDArray[np.int32]:
     column = _column(values)
     return np.unique(column.astype(str), return_inverse=True)[1].astype(np.int32)
+
+
+class MatFile:
+    """A .mat file of version 5 to 7; its numeric variables are listed at once, in `shapes`.
+
+    Structures, cells, text and functions are never read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._check_version()
+        # scipy raises almost anything on a broken file.
+        try:
+            listed = whosmat(str(path))
+        except Exception as error:
+            raise self._broken(error) from error
+        self.shapes: dict[str, tuple[int, ...]] = {
+            name: shape for name, shape, kind in listed if kind in _NUMERIC
+        }
+        self._kinds = {name: kind for name, _, kind in listed}
+
+    def read(self, name: str) -> NDArray[Any]:
+        """Read a variable, after checking that the file can hold the shape that it announces."""
+        if name not in self.shapes:
+            raise DataError(
+                f"{self.path}: no numeric variable {name!r}; it has {sorted(self.shapes)}"
+            )
+        shape = self.shapes[name]
+        size = int(np.prod(shape, dtype=object)) * _NUMERIC[self._kinds[name]]
+        # MATLAB writes the eight bytes of a small number as one, and then packs them.
+        limit = min(_LIMIT, 8 * MOST_IN_A_BYTE * self.path.stat().st_size)
+        if min(shape, default=0) < 0 or size > limit:
+            raise DataError(
+                f"{self.path}: {name} of shape {shape} would take {size} bytes, limit {limit}; "
+                "fetch it anew"
+            )
+        try:
+            value = loadmat(str(self.path), variable_names=[name])[name]
+        except Exception as error:
+            raise self._broken(error) from error
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in "biuf":
+            raise DataError(f"{self.path}: {name} is not a plain numeric matrix")
+        if value.shape != shape:  # two variables of one name
+            raise DataError(f"{self.path}: {name} has shape {value.shape}, was listed as {shape}")
+        return value
+
+    def _check_version(self) -> None:
+        with self.path.open("rb") as stream:
+            header = stream.read(128)
+        if header.startswith((b"MATLAB 7.3", b"\x89HDF")):
+            raise DataError(
+                f"{self.path}: MATLAB 7.3 (HDF5) file; save it again in MATLAB "
+                "with save(..., '-v7')"
+            )
+        if len(header) < 128 or header[126:128] not in (b"IM", b"MI"):
+            raise DataError(f"{self.path}: not a MATLAB file of version 5 to 7")
+
+    def _broken(self, error: Exception) -> DataError:
+        return DataError(f"{self.path}: cut short or damaged ({error!r}); fetch it anew")

@@ -36,14 +36,9 @@ from workflow.data.errors import DataError
 FORMAT = 1
 ROW_ARRAYS = ("x", "y", "images", "labels", "groups", "speakers", "given_split")
 DIMENSIONS = {
-    "x": (2,),
-    "y": (2,),
+    **dict.fromkeys(("x", "y", "attributes"), (2,)),
+    **dict.fromkeys(("labels", "groups", "speakers", "given_split"), (1,)),
     "images": (3, 4),
-    "labels": (1,),
-    "groups": (1,),
-    "speakers": (1,),
-    "given_split": (1,),
-    "attributes": (2,),
 }
 INTEGER_ARRAYS = ("labels", "groups", "speakers", "given_split", "attributes")
 META_DEFAULTS: dict[str, Any] = {
@@ -116,11 +111,6 @@ class Prepared:
     def groups(self) -> NDArray[Any] | None:
         """The group of each row, if the dataset has one."""
         return self.arrays.get("groups")
-
-    @property
-    def given_split(self) -> NDArray[Any] | None:
-        """The source's own split, if it has one: 0 = train, 1 = tune, 2 = test."""
-        return self.arrays.get("given_split")
 
     def need(self, name: str) -> NDArray[Any]:
         """Return an array by name, or raise DataError with the names there are."""
@@ -334,20 +324,15 @@ def _read_meta(directory: Path) -> dict[str, Any]:
     missing = {"name", "kind", "title", "arrays"} - set(meta)
     if missing or not isinstance(meta["arrays"], dict):
         raise _damage(file, f"lacks {sorted(missing) or 'a table of arrays'}")
-    # Datasets prepared by earlier versions do not say.
-    said = meta.pop("sha256", None)
-    if said is not None and said != _text_sha256(meta):
+    if meta.pop("sha256", None) != _text_sha256(meta):
         raise _damage(file, "its content does not match its own sha256")
     for name, record in meta["arrays"].items():
-        if name not in DIMENSIONS or not _is_record(record):
+        is_record = isinstance(record, dict) and all(
+            isinstance(record.get(key), kind) for key, kind in _RECORD.items()
+        )
+        if name not in DIMENSIONS or not is_record:
             raise _damage(file, f"does not describe the array {name!r}")
     return meta
-
-
-def _is_record(record: Any) -> bool:
-    return isinstance(record, dict) and all(
-        isinstance(record.get(key), kind) for key, kind in _RECORD.items()
-    )
 
 
 def _open(directory: Path, name: str, record: dict[str, Any], verify: bool) -> NDArray[Any]:

@@ -1,7 +1,9 @@
 # Datasets: each, embedded, fetched or the user's own, in one memory-mappable form.
 from math import ceil
 
-from workflow.data.checksums import file_sha256
+from workflow.data.catalogue import parser_script
+from workflow.data.sources import file_sha256
+from workflow.lib.code_version import code_version
 
 # Datasets are shared by all runs, and so are the requests for them.
 REQUESTS = "data/requests"
@@ -25,6 +27,8 @@ def own_files(w):
 def prepare_settings(w):
     own = settings.datasets.get(w.dataset)
     return {
+        # The job imports it by name, so that other datasets do not depend on it.
+        "parser": code_version(parser_script(w.dataset)),
         "entry": own and own.model_dump(mode="json", exclude_none=True),
         "own": {file: file_sha256(Path(file)) for file in own_files(w)},
     }

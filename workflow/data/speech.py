@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import rdata
 from numpy.typing import NDArray
+from rdata.parser import DEFAULT_ALTREP_MAP
 
 from workflow.data.archives import unpack_bounded
 from workflow.data.errors import DataError
@@ -24,15 +26,17 @@ ACOUSTIC_FRAME_COLUMNS = 39
 PAPER_TRAINING_ROWS = 30_000
 _R_NAMES = ("x_tr", "y_tr", "x_te", "y_te")
 _R_LIMIT = 1 << 31
+# Of R's stand-ins for other vectors, none that a few bytes make long.
+_WRAPPERS = {name: make for name, make in DEFAULT_ALTREP_MAP.items() if name.startswith(b"wrap_")}
 
 
-def parse_r_parts(files: Sequence[Path]) -> Content:
+def parse(files: Mapping[str, Path]) -> Content:
     """Read the authors' XRMB: one R ``save()`` file cut in parts, with x_tr, y_tr, x_te, y_te.
 
     The first 30,000 training rows, which the paper uses, become train; further ones tune.
     """
-    where = " + ".join(path.name for path in files)
-    joined = io.BytesIO(b"".join(path.read_bytes() for path in files))
+    where = " + ".join(path.name for path in files.values())
+    joined = io.BytesIO(b"".join(path.read_bytes() for path in files.values()))
     matrices = read_r_matrices(unpack_bounded(joined, _R_LIMIT, where), where)
     arrays: dict[str, NDArray[Any]] = {}
     for view, columns in COLUMNS.items():
@@ -60,14 +64,12 @@ def read_r_matrices(data: bytes, where: str) -> dict[str, NDArray[np.float64]]:
 
     The file is parsed by rdata, which evaluates nothing of it.
     """
-    import rdata  # here, since it is slow to import and the catalogue imports this module
-
     if not data.startswith(b"RDX"):
         raise DataError(f"{where}: starts with {data[:5]!r}, not an R save() file")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            parsed = rdata.parser.parse_data(data, altrep_constructor_dict=_r_wrappers())
+            parsed = rdata.parser.parse_data(data, altrep_constructor_dict=_WRAPPERS)
             found = dict(rdata.conversion.convert(parsed))
     # A file cut short or of another version makes the parser raise almost any exception.
     except Exception as error:
@@ -80,10 +82,3 @@ def read_r_matrices(data: bytes, where: str) -> dict[str, NDArray[np.float64]]:
         if not isinstance(value, np.ndarray) or value.ndim != 2 or value.dtype.kind not in "iuf":
             raise DataError(f"{where}: {name} is not a numeric matrix")
     return {name: found[name] for name in _R_NAMES}
-
-
-def _r_wrappers() -> dict[bytes, Any]:
-    """Return how R's stand-ins for other vectors are read: none that a few bytes make long."""
-    from rdata.parser import DEFAULT_ALTREP_MAP
-
-    return {name: make for name, make in DEFAULT_ALTREP_MAP.items() if name.startswith(b"wrap_")}

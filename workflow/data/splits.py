@@ -102,12 +102,10 @@ def random_split(n_rows: int, sizes: Sequence[int], seed: Seed) -> Split:
     return _cut(np.random.default_rng(seed).permutation(n_rows), sizes, n_rows)
 
 
-def fraction_split(n_rows: int, seed: Seed, fractions: Sequence[float] = (0.8, 0.1, 0.1)) -> Split:
-    """Draw train, tune and test rows as fractions of all; rounding goes to train."""
-    if len(fractions) != 3 or min(fractions) < 0 or not np.isclose(sum(fractions), 1):
-        raise DataError(f"fractions {tuple(fractions)} must be three, not negative, summing to 1")
-    tune, test = (int(n_rows * fraction) for fraction in fractions[1:])
-    return random_split(n_rows, (n_rows - tune - test, tune, test), seed)
+def fraction_split(n_rows: int, seed: Seed) -> Split:
+    """Draw a tenth of all rows as tune, a tenth as test, and the rest as train rows."""
+    tenth = int(n_rows * 0.1)
+    return random_split(n_rows, (n_rows - 2 * tenth, tenth, tenth), seed)
 
 
 def official_split(given: ArrayLike, n_tune: int, seed: Seed) -> Split:

@@ -2,6 +2,7 @@
 
 import itertools
 from pathlib import PurePosixPath
+from pkgutil import resolve_name
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -10,9 +11,10 @@ from scipy.special import erfinv
 from sklearn.preprocessing import PolynomialFeatures
 
 from workflow.data import embedded
-from workflow.data.catalogue import CATALOGUE
+from workflow.data.catalogue import CATALOGUE, parser_script
 from workflow.data.prepared import load_prepared
 from workflow.data.sources import Bundle, Url
+from workflow.lib import code_version
 
 # Of a row, where it is not a number alone.
 SHAPES = {
@@ -47,7 +49,7 @@ GIVEN = {
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_prepared_dataset_keeps_its_promises(name, prepared):
     data = prepared(name)
-    assert set(data.arrays) == set(CATALOGUE[name].arrays)
+    assert set(data.arrays) == set(CATALOGUE[name].facts.arrays)
     for key, kind in DTYPES.get(name, {}).items():
         assert data.arrays[key].dtype == kind
     for key, digest in SHA256.get(name, {}).items():
@@ -60,7 +62,7 @@ def test_prepared_dataset_keeps_its_promises(name, prepared):
         assert np.isfinite(array).all()
         assert array.min() < array.max() or key == "speakers"
     if name in GIVEN:
-        assert np.bincount(data.given_split, minlength=3).tolist() == GIVEN[name]
+        assert np.bincount(data.need("given_split"), minlength=3).tolist() == GIVEN[name]
     if "attributes" in data.arrays:
         assert data.attributes.shape == {"awa": (50, 85), "digits-attributes": (10, 21)}[name]
         assert set(np.unique(data.attributes)) == {0, 1}
@@ -86,12 +88,52 @@ def test_prepared_dataset_keeps_its_promises(name, prepared):
         assert is_open or getattr(facts, key) == value
 
 
+EMBEDDED = [name for name in CATALOGUE if CATALOGUE[name].source is None]
+DATASETS = [*CATALOGUE, "my own"]
+
+
+@pytest.mark.parametrize(
+    ("file", "datasets"),
+    [
+        ("awa.py", ["awa"]),
+        ("mnist.py", ["mnist", *EMBEDDED]),  # scikit-learn's digits are halved as MNIST's are
+        ("speech.py", [name for name in CATALOGUE if name.startswith("xrmb")]),
+        ("own.py", ["my own"]),
+        ("sources.py", DATASETS),
+    ],
+)
+def test_an_edited_parser_prepares_its_own_datasets_anew(monkeypatch, file, datasets):
+    def versions():
+        code_version.code_version.cache_clear()
+        scripts = [("data/catalogue.py", parser_script(name)) for name in DATASETS]
+        return [[code_version.code_version(script) for script in each] for each in scripts]
+
+    before, original = versions(), code_version._source_hash
+    with monkeypatch.context() as edited:
+        edit = {file: b"edited"}
+        edited.setattr(
+            code_version, "_source_hash", lambda path: original(path) + edit.get(path.name, b"")
+        )
+        after = versions()
+    code_version.code_version.cache_clear()
+    pairs = zip(DATASETS, before, after, strict=True)
+    assert {name for name, old, new in pairs if old != new} == set(datasets)
+
+
 def forms(source):
     """Every file of a source, in every form, and the archives they come in."""
     for file in source.files.values():
         for form in file.forms():
             yield form
             yield from (origin.archive for origin in form.origins if isinstance(origin, Bundle))
+
+
+@pytest.mark.parametrize("entry", CATALOGUE.values(), ids=CATALOGUE)
+def test_functions_that_are_named_exist(entry):
+    files = entry.source.files.values() if entry.source else []
+    origins = [origin for file in files for form in file.forms() for origin in form.origins]
+    unpackers = {origin.unpack for origin in origins if isinstance(origin, Bundle)}
+    assert all(map(callable, map(resolve_name, [f"workflow.data.{entry.parser}", *unpackers])))
 
 
 @pytest.mark.parametrize("name", [name for name in CATALOGUE if CATALOGUE[name].source])

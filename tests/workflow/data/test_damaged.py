@@ -23,8 +23,8 @@ from files import MISSING, PYTHON_2, changed, idx, mat, npy, r_file, tar, track,
 from rnca import Moments
 from workflow.data import archives, awa, cifar, microbeam, mnist, own, speech
 from workflow.data.errors import DataError
-from workflow.data.matlab import MatFile
 from workflow.data.microbeam import HOP, WINDOW, read_samples
+from workflow.data.own import MatFile
 from workflow.data.prepared import load_prepared, write_prepared
 from workflow.data.splits import Split, random_split
 
@@ -63,7 +63,7 @@ def read_last(path):
 
 
 def read_r(path):
-    arrays = speech.parse_r_parts([path]).arrays
+    arrays = speech.parse({"xrmb": path}).arrays
     assert arrays["x"].shape == (len(arrays["given_split"]), X.shape[1])
     assert arrays["y"].shape == (len(arrays["given_split"]), Y.shape[1])
 
@@ -428,7 +428,7 @@ REFUSED |= {f"hostile {name}": (*case, "misfit") for name, case in HOSTILE.items
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_bad_file_is_refused_in_a_sentence_that_names_it(tmp_path, case):
+def test_hostile_files_are_refused(tmp_path, case):
     read, data, message = REFUSED[case]
     (tmp_path / "misfit").write_bytes(data)
     with pytest.raises(error_of(read), match=message) as refused:

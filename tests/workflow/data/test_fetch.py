@@ -28,11 +28,10 @@ import trustme
 import files
 from projects import wait_for
 from workflow.data.archives import extract
-from workflow.data.checksums import Checksum
 from workflow.data.download import Patience
 from workflow.data.errors import DataError, FetchError
 from workflow.data.fetch import default_cache, fetch, in_mirror
-from workflow.data.sources import Bundle, File, NpmPackage, Url
+from workflow.data.sources import Bundle, Checksum, File, NpmPackage, Url
 
 BODY = bytes(range(256)) * 2000
 HALF = BODY[: len(BODY) // 2]
@@ -388,7 +387,7 @@ def unpack(archive, directory):
 
 def in_bundle(origin, checksum=DIGEST, packed=PACKED):
     digest = Checksum(hashlib.sha256(packed).hexdigest())
-    bundle = Bundle(File("tiny.tgz", "tiny.tgz", digest, (origin,)), unpack)
+    bundle = Bundle(File("tiny.tgz", "tiny.tgz", digest, (origin,)), f"{__name__}:unpack")
     return File("thing", "sub/thing", Checksum(checksum), (bundle,))
 
 

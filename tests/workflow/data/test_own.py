@@ -69,7 +69,7 @@ def test_two_arrays_are_enough(entry, tmp_path):
     assert np.array_equal(data.x, X)
     assert np.array_equal(data.y, Y)
     if "split" in entry:
-        assert np.array_equal(data.given_split, PARTS)
+        assert np.array_equal(data.need("given_split"), PARTS)
     if "groups" in entry:
         assert data.groups.tolist() == [0, 0, 1, 1, 2, 2]
     assert all(len(source["sha256"]) == 64 for source in data.meta["sources"])

@@ -142,8 +142,8 @@ def test_hostile_pickles_are_refused_and_run_nothing(file, tmp_path, case):
 
 def test_r_parts_are_joined(file):
     data = gzip.compress(r_file(R))
-    parts = [file(data[:1000], "xrmb.1"), file(data[1000:], "xrmb.2")]
-    arrays = speech.parse_r_parts(parts).arrays
+    parts = {"1": file(data[:1000], "xrmb.1"), "2": file(data[1000:], "xrmb.2")}
+    arrays = speech.parse(parts).arrays
     assert np.array_equal(arrays["x"], A)
     assert np.array_equal(arrays["y"], B)
     assert np.bincount(arrays["given_split"], minlength=3).tolist() == [20, 0, 10]
@@ -155,8 +155,8 @@ def test_training_rows_beyond_the_papers_become_tune():
 
 def test_genuine_xrmb_frames_in_r_form(mirror):
     """491 genuine frames, 300 to train and 191 to test, in the form of the authors' file."""
-    parts = [mirror / "xrmb/sample/xrmb.1", mirror / "xrmb/sample/xrmb.2"]
-    arrays = speech.parse_r_parts(parts).arrays
+    parts = {name: mirror / "xrmb/sample" / name for name in ("xrmb.1", "xrmb.2")}
+    arrays = speech.parse(parts).arrays
     assert np.bincount(arrays["given_split"], minlength=3).tolist() == [300, 0, 191]
     with np.load(mirror / "xrmb/jw11_tp005_491_frames.npz") as frames:
         assert np.array_equal(arrays["x"], frames["X1"])
