@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 
 import kernels
 import rnca
-from workflow.lib.code_version import closure
+from workflow.lib.requests import closure
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
