@@ -4,7 +4,7 @@
 
     title: Learning with privileged information
     order: 40                 # of the stage, in the report
-    outcomes: accuracy        # the gathered CSV that says which experiments were not run
+    outcomes: [accuracy]      # gathered CSVs that say which experiments were not run
     exhibits:                 # in the order of the report
       - file: tables/lupi.md
         label: accuracies     # what `snakemake --report` calls it
@@ -14,6 +14,7 @@
         leading: true         # optional: a figure shown at the top, with its sentence
 """
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,7 +48,7 @@ class Exhibits(NamedTuple):
     title: str
     order: int
     exhibits: list[Exhibit]
-    outcomes: str | None = None
+    outcomes: Sequence[str] = ()
 
     def of(self, settings: Stage) -> list[Exhibit]:
         """List the exhibits that a run with these settings makes; none if it omits the stage."""
