@@ -9,7 +9,7 @@ from math import inf
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +20,8 @@ from workflow.data.fetch import default_cache
 
 REG = 1e-8
 SEED = 2014
-MAPS = ("fourier", "nystroem")
 CHUNK = 2048
 _COLUMNS = 392
-_BLOCK = 8192
 
 Row = dict[str, Any]
 
@@ -80,8 +78,7 @@ QUICK = Settings(
 )
 
 
-@dataclass(frozen=True)
-class Data:
+class Data(NamedTuple):
     """Two views in memory, what they are, and a directory for longer ones."""
 
     x: npt.NDArray[np.float32]
@@ -89,38 +86,15 @@ class Data:
     source: str
     directory: Path
 
-    def write_longer(self, n: int) -> None:
-        """Write views of n rows: those in memory again and again, with noise."""
-        rng = np.random.default_rng(SEED)
-        for path, view in zip(view_files(self.directory), (self.x, self.y), strict=True):
-            file = np.lib.format.open_memmap(path, "w+", np.float32, (n, view.shape[1]))
-            spread = np.float32(0.1 * view[:_BLOCK].std())
-            for start in range(0, n, _BLOCK):
-                rows = np.arange(start, min(start + _BLOCK, n)) % len(view)
-                noise = rng.standard_normal((len(rows), view.shape[1]), dtype=np.float32)
-                file[start : start + len(rows)] = view[rows] + spread * noise
-            file.flush()
-
-
-def view_files(directory: Path) -> tuple[Path, Path]:
-    """Return where `Data.write_longer` writes."""
-    return directory / "x.npy", directory / "y.npy"
-
-
-def rows_on_disk(directory: Path, n: int) -> tuple[Any, Any]:
-    """Return the first n rows that `Data.write_longer` wrote, as memory maps."""
-    x, y = (np.load(path, mmap_mode="r")[:n] for path in view_files(directory))
-    return x, y
-
 
 def load(n: int, directory: Path) -> Data:
     """Return n rows of the halves of MNIST if they are at hand, else of synthetic views."""
     entry, cache = dataset("mnist"), default_cache()
     where = availability(entry, cache)
     if where not in ("in the cache", "in the mirror"):
-        source = f"{n:,} synthetic rows (MNIST is neither in the cache nor in RNCA_MIRROR), "
+        source = f"{n:,} synthetic rows (MNIST is neither in the cache nor in RNCA_MIRROR)"
         x, y = _synthetic(n)
-        return Data(x, y, f"{source}{_COLUMNS} columns in each view", directory)
+        return Data(x, y, f"{source}, {_COLUMNS} columns in each view", directory)
     with tempfile.TemporaryDirectory() as place:
         own_cache = cache if where == "in the cache" else Path(place, "cache")
         prepared = prepare("mnist", Path(place, "mnist"), cache=own_cache)
@@ -134,13 +108,12 @@ def _synthetic(n: int) -> list[npt.NDArray[np.float32]]:
     """Make nonlinear views of shared latent variables, with noise of their own."""
     rng = np.random.default_rng(SEED)
     latent = rng.standard_normal((n, 40))
-    return [
-        (
-            np.tanh(latent @ rng.standard_normal((40, _COLUMNS)) / 6)
-            + 0.3 * rng.standard_normal((n, _COLUMNS))
-        ).astype(np.float32)
-        for _ in range(2)
-    ]
+    views = []
+    for _ in range(2):
+        signal = np.tanh(latent @ rng.standard_normal((40, _COLUMNS)) / 6)
+        noise = rng.standard_normal((n, _COLUMNS))
+        views.append((signal + 0.3 * noise).astype(np.float32))
+    return views
 
 
 def estimator(components: int, m: int, feature_map: str = "fourier") -> RCCA:

@@ -57,13 +57,12 @@ SECTIONS = {
 
 def write(output: Path) -> None:
     """Write ``README.md`` beside the CSVs."""
-    frames = {
-        name: pd.read_csv(output / f"{name}.csv")
-        for name in SECTIONS
-        if (output / f"{name}.csv").is_file()
-    }
-    blocks = ["# Benchmarks", *_conditions(output, list(frames))]
-    for name, frame in frames.items():
+    records = json.loads((output / "meta.json").read_text(encoding="utf-8"))
+    blocks = ["# Benchmarks", *map(_conditions, records)]
+    noted = {name for record in records for name in record["parts"]}
+    measured = [name for name in SECTIONS if name in noted and (output / f"{name}.csv").is_file()]
+    for name in measured:
+        frame = pd.read_csv(output / f"{name}.csv")
         heading, text = SECTIONS[name]
         notes = []
         if "skipped" in frame:
@@ -73,29 +72,24 @@ def write(output: Path) -> None:
         if name == "growth":
             notes = [_growth(group, against) for against, group in frame.groupby("against")]
         blocks += [f"## {heading}", text, _table(frame), *notes]
-    if missing := [name for name in SECTIONS if name not in frames]:
+    if missing := [name for name in SECTIONS if name not in measured]:
         blocks.append(f"Not measured: {', '.join(missing)}.")
     with replacing(output / "README.md") as partial:
         partial.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
 
 
-def _conditions(output: Path, names: list[str]) -> list[str]:
-    """Return a paragraph for each set of conditions under which CSVs were made; usually one."""
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        record = json.loads((output / f"{name}.meta.json").read_text(encoding="utf-8"))
-        made, environment = record["made_by"], record["environment"]
-        packages = ", ".join(f"{key} {value}" for key, value in environment["packages"].items())
-        text = (
-            f"Data: {made['data']}. Machine: {environment['processor']}, "
-            f"{environment['cores']} cores, {made['threads']} BLAS threads; load before "
-            f"{made['load_before']:.1f}. Software: Python {environment['python']}, {packages}, "
-            f"{', '.join(environment['blas'])}; commit {environment['commit']}."
-        )
-        if made["quick"]:
-            text += " **Quick run: tiny sizes, which say nothing about speed.**"
-        groups.setdefault(text, []).append(name)
-    return [f"{', '.join(names)}: {text}" for text, names in groups.items()]
+def _conditions(record: dict[str, Any]) -> str:
+    """Describe the conditions under which parts were measured."""
+    made, environment = record["made_by"], record["environment"]
+    packages = ", ".join(f"{key} {value}" for key, value in environment["packages"].items())
+    text = (
+        f"{', '.join(record['parts'])}: Data: {made['data']}. Machine: {environment['processor']}, "
+        f"{environment['cores']} cores, {made['threads']} BLAS threads; load before "
+        f"{made['load_before']:.1f}. Software: Python {environment['python']}, {packages}, "
+        f"{', '.join(environment['blas'])}; commit {environment['commit']}."
+    )
+    quick = " **Quick run: tiny sizes, which say nothing about speed.**"
+    return text + quick if made["quick"] else text
 
 
 def _table(frame: pd.DataFrame) -> str:
@@ -118,11 +112,8 @@ def _cell(name: str, value: Any) -> str:
 
 
 def _growth(group: pd.DataFrame, against: Any) -> str:
-    upper = group.iloc[len(group) // 2 :]
-    return (
-        f"Seconds ∝ {against}^{_exponent(group, against)}, in the upper half "
-        f"{against}^{_exponent(upper, against)}."
-    )
+    whole, upper = (_exponent(rows, against) for rows in (group, group.iloc[len(group) // 2 :]))
+    return f"Seconds ∝ {against}^{whole}, in the upper half {against}^{upper}."
 
 
 def _exponent(group: pd.DataFrame, against: Any) -> str:

@@ -10,17 +10,16 @@ import subprocess
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import psutil
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.cross_decomposition import CCA
 from sklearn.decomposition import PCA, IncrementalPCA
 from sklearn.kernel_approximation import Nystroem
@@ -36,89 +35,67 @@ _COPIES = 4
 _FEW_COMPONENTS = 2
 
 
-@dataclass(frozen=True)
-class Peer:
+class Peer(NamedTuple):
     """One competitor."""
 
+    task: str  # CCA or PCA
     name: str
     package: str  # distribution whose version is noted
     n: int  # less than ours where it would take hours, as are the components
     components: int
-    ours: Callable[[], RCCA | RPCA]  # our unfitted estimator
+    solve: Callable[..., Any]  # of the features and components: what is timed
+    ours: RCCA | RPCA  # our unfitted estimator
     features: Callable[[Any, Data, int], list[Matrix]]  # of our fitted estimator and n rows
-    solve: Callable[..., Answer]  # of the features and components: what is timed
-    module: str = ""  # imported to see whether the peer is there
-
-    @property
-    def task(self) -> str:
-        """CCA or PCA."""
-        return type(self.ours()).__name__.removeprefix("R")
 
 
 def peers(settings: Settings, data: Data) -> Iterator[Row]:
     """Compare with each peer."""
-    for peer in [*cca_peers(settings), *pca_peers(settings)]:
+    for peer in competitors(settings):
         say(f"peers: {peer.name}, n = {peer.n}")
         yield compare(settings, data, peer)
 
 
-def cca_peers(settings: Settings) -> list[Peer]:
-    """List who is compared with RCCA."""
-    n, few, k = settings.n, settings.few, settings.components
-
-    def peer(name: str, package: str, n: int, solve: Any, module: str, k: int = k) -> Peer:
-        ours = partial(estimator, k, settings.m)
-        return Peer(name, package, n, k, ours, _own_features, solve, module)
-
-    return [
-        peer("numpy, textbook", "numpy", n, _numpy_naive, "numpy"),
-        peer("cca-zoo RidgeCCA", "cca-zoo", n, _cca_zoo, "cca_zoo.linear"),
-        peer("mvlearn CCA", "mvlearn", n, _mvlearn, "mvlearn.embed"),
-        peer("scikit-learn CCA", "scikit-learn", few, _sklearn_cca, "sklearn", _FEW_COMPONENTS),
-        peer("the authors' R", "", few, partial(_authors, settings.authors), ""),
-    ]
-
-
-def pca_peers(settings: Settings) -> list[Peer]:
-    """List who is compared with RPCA."""
+def competitors(settings: Settings) -> list[Peer]:
+    """List who is compared with RCCA and with RPCA."""
     n, few, k, m = settings.n, settings.few, settings.components, settings.m
-    fourier = partial(RPCA, k, n_features=m, random_state=SEED)
-    nystroem = partial(RPCA, k, feature_map=NystroemFeatures(m, whiten=True), random_state=SEED)
+    fourier = RPCA(k, n_features=m, random_state=SEED)
+    nystroem = RPCA(k, feature_map=NystroemFeatures(m, whiten=True), random_state=SEED)
+    eigh = PCA(k, svd_solver="covariance_eigh")
+    randomized = PCA(k, svd_solver="randomized", random_state=SEED)
 
-    def peer(
-        name: str, n: int, model: Any, ours: Any = fourier, features: Any = _own_features
+    def cca(name: str, package: str, n: int, solve: Any, k: int = k) -> Peer:
+        return Peer("CCA", name, package, n, k, solve, estimator(k, m), _own_features)
+
+    def pca(
+        name: str, n: int, model: Any, ours: RPCA = fourier, features: Any = _own_features
     ) -> Peer:
         solve = partial(_sklearn_pca, model)
-        return Peer(f"scikit-learn {name}", "scikit-learn", n, k, ours, features, solve, "sklearn")
+        return Peer("PCA", f"scikit-learn {name}", "scikit-learn", n, k, solve, ours, features)
 
-    randomized = PCA(k, svd_solver="randomized", random_state=SEED)
-    eigh = PCA(k, svd_solver="covariance_eigh")
     return [
-        peer("PCA, covariance_eigh", n, eigh),
-        peer("PCA, randomized", n, randomized),
-        peer("PCA, full", few, PCA(k, svd_solver="full")),
-        peer("IncrementalPCA", few, IncrementalPCA(k, batch_size=2048)),
-        peer("Nystroem + PCA", n, eigh, nystroem, _sklearn_nystroem),
+        cca("numpy, textbook", "numpy", n, _numpy_naive),
+        cca("cca-zoo RidgeCCA", "cca-zoo", n, _cca_zoo),
+        cca("mvlearn CCA", "mvlearn", n, _mvlearn),
+        cca("scikit-learn CCA", "scikit-learn", few, _sklearn_cca, _FEW_COMPONENTS),
+        cca("the authors' R", "", few, partial(_authors, settings.authors)),
+        pca("PCA, covariance_eigh", n, eigh),
+        pca("PCA, randomized", n, randomized),
+        pca("PCA, full", few, PCA(k, svd_solver="full")),
+        pca("IncrementalPCA", few, IncrementalPCA(k, batch_size=2048)),
+        pca("Nystroem + PCA", n, eigh, nystroem, _sklearn_nystroem),
     ]
 
 
 def compare(settings: Settings, data: Data, peer: Peer) -> Row:
     """Measure ours and the peer in turns, or say why that cannot be."""
-    row = {
-        "task": peer.task,
-        "peer": peer.name,
-        "n": peer.n,
-        "m": settings.m,
-        "components": peer.components,
-    }
+    names = {"task": peer.task, "peer": peer.name}
+    row = {**names, "n": peer.n, "m": settings.m, "components": peer.components}
     try:
-        if peer.module:
-            import_module(peer.module)
+        row["version"] = version(peer.package) if peer.package else ""
         need = 8 * settings.m * peer.n * _COPIES * (2 if peer.task == "CCA" else 1)
         free = psutil.virtual_memory().available
         if need > free:
             raise MemoryError(f"about {need / 1e9:.1f} GB needed, {free / 1e9:.1f} are free")
-        row["version"] = version(peer.package) if peer.package else ""
         _turns(peer, data, min(peer.n, 2 * settings.m))  # a warm-up
     except Exception as error:  # whatever an old package raises against new ones
         return {**row, "skipped": f"{type(error).__name__}: {error}"}
@@ -127,14 +104,13 @@ def compare(settings: Settings, data: Data, peer: Peer) -> Row:
 
 
 def _turns(peer: Peer, data: Data, n: int) -> Row:
-    x, y = data.x[:n], data.y[:n]
-    views = (x, y) if peer.task == "CCA" else (x,)
-    ours = peer.ours()
+    views = [view[:n] for view in ((data.x, data.y) if peer.task == "CCA" else (data.x,))]
+    ours = clone(peer.ours)
     ours_seconds = seconds(lambda: ours.fit(*views))[0]
     features_seconds, features = seconds(lambda: peer.features(ours, data, n))
     solve_seconds, answer = seconds(lambda: peer.solve(*features, peer.components))
-    # R measures itself, without the time to hand it the data.
-    solve_seconds = getattr(answer, "seconds", solve_seconds)
+    if isinstance(answer, dict):  # R measures itself, without the time to hand it the data
+        solve_seconds, answer = answer["seconds"], partial(float, answer["answer"])
     found = ours.correlations_ if peer.task == "CCA" else ours.explained_variance_
     return {
         "feature_seconds": features_seconds,
@@ -210,18 +186,7 @@ def _sklearn_pca(model: Any, z: Matrix, k: int) -> Answer:
     return lambda: float(model.explained_variance_[:k].sum())
 
 
-@dataclass(frozen=True)
-class _Reported:
-    """What a process of another language measured of itself."""
-
-    seconds: float
-    answer: float
-
-    def __call__(self) -> float:
-        return self.answer
-
-
-def _authors(code: Path | None, zx: Matrix, zy: Matrix, k: int) -> Answer:
+def _authors(code: Path | None, zx: Matrix, zy: Matrix, k: int) -> dict[str, float]:
     if code is None:
         raise RuntimeError("give the path of the authors' rca.r with --authors-r")
     if shutil.which("Rscript") is None:
@@ -237,4 +202,5 @@ def _authors(code: Path | None, zx: Matrix, zy: Matrix, k: int) -> Answer:
         )
     if done.returncode != 0:
         raise RuntimeError(f"Rscript failed: {done.stderr.strip()[-300:]}")
-    return _Reported(**json.loads(done.stdout.splitlines()[-1]))
+    reported: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return reported

@@ -11,31 +11,28 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from threadpoolctl import threadpool_info
 
 from benchmarks import page
 from benchmarks.common import QUICK, Settings, load
-from benchmarks.memory import memory
+from benchmarks.fits import choice, growth, memory, path, roof
 from benchmarks.peers import peers
-from benchmarks.speed import choice, growth, path, roof
 from workflow.lib.provenance import environment, write_csv, write_text
 
-PARTS = {
-    "roof": roof,
-    "path": path,
-    "choice": choice,
-    "peers": peers,
-    "growth": growth,
-    "memory": memory,
-}
+PARTS = {part.__name__: part for part in (roof, path, choice, peers, growth, memory)}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure the parts asked for, then write the page from all CSVs there are."""
     options = _parser().parse_args(arguments)
-    settings = _settings(options)
+    settings = QUICK if options.quick else Settings()
+    if options.max_m:
+        settings = settings.up_to(options.max_m)
+    repeats = options.repeats or settings.repeats
+    settings = replace(settings, repeats=repeats, authors=options.authors_r)
     options.output.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".rows-", dir=options.output) as place:
         data = load(settings.n, Path(place))
@@ -48,10 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "load_before": os.getloadavg()[0],
             "settings": {**asdict(settings), "authors": settings.authors is not None},
         }
-        record = {"made_by": made_by, "environment": environment()}
+        record = {"parts": [], "made_by": made_by, "environment": environment()}
         for name in options.only:
             rows = []
-            write_text(options.output / f"{name}.meta.json", json.dumps(record, indent=1) + "\n")
+            _note(options.output / "meta.json", name, record)
             for row in PARTS[name](settings, data):
                 rows.append(row)
                 write_csv(options.output / f"{name}.csv", pd.DataFrame(rows))
@@ -60,13 +57,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(options.output / "README.md")
 
 
-def _settings(options: argparse.Namespace) -> Settings:
-    settings = QUICK if options.quick else Settings()
-    if options.max_m:
-        settings = settings.up_to(options.max_m)
-    if options.repeats:
-        settings = replace(settings, repeats=options.repeats)
-    return replace(settings, authors=options.authors_r)
+def _note(file: Path, part: str, record: dict[str, Any]) -> None:
+    """Add a part to the record of this call, and take it out of those of earlier calls."""
+    record["parts"].append(part)
+    records = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else []
+    for earlier in records:
+        earlier["parts"] = [name for name in earlier["parts"] if name not in record["parts"]]
+    records = [earlier for earlier in records if earlier["parts"]]
+    write_text(file, json.dumps([*records, record], indent=1) + "\n")
 
 
 def _parts(text: str) -> list[str]:

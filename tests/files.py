@@ -16,6 +16,14 @@ from scipy.io import savemat
 from workflow.data import microbeam
 
 MISSING = 1_000_000  # of a pellet
+# An array pickled as Python 2 does it: its bytes as an 8-bit string.
+PYTHON_2 = (
+    b"\x80\x02cnumpy.core.multiarray\n_reconstruct\nq\x00cnumpy\nndarray\nq\x01K\x00\x85U\x01b\x87R"
+    b"(K\x01K\x01K\x02\x86cnumpy\ndtype\nU\x02f8K\x00K\x01\x87R"
+    b"(K\x03U\x01<NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb\x89U\x10"
+    + struct.pack("<2d", 7, 200.5)
+    + b"tb."
+)
 
 
 def made(write, suffix=""):

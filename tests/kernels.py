@@ -19,8 +19,7 @@ FILES = [
         for name in (
             "lib/test_exact",
             "stages/bounds/test_norms",
-            "stages/lupi/test_svmpath",
-            "stages/lupi/test_svmplus",
+            "stages/lupi/test_svm",
             "stages/rcca/test_dcca",
             "stages/rcca/test_fits",
             "stages/rpca/test_agreement",

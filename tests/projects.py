@@ -22,15 +22,12 @@ from workflow.lib.figures import save
 from workflow.lib.provenance import record_of, write_csv
 
 ROOT = Path(__file__).parents[1]
-NEEDED = ["Snakefile", "environment.yml"]
-NEEDED += ["config", "docs", "profiles", "resources", "src", "workflow"]
-# Nothing is fetched in these tests: whoever tries is refused at once.
-NOWHERE = "http://127.0.0.1:9"
+FOLDERS = ["config", "docs", "profiles", "resources", "src", "workflow"]
 # What differs from one run to the next, and what is made of it.
 CLOCK = re.compile("second|minute|time|peak|megabytes|speed|timing|rpca_exponents|baselines_race")
-OFFLINE = dict.fromkeys(["https_proxy", "HTTPS_PROXY", "npm_config_https_proxy"], NOWHERE)
-
-
+# Nothing is fetched in these tests: whoever tries is refused at once.
+PROXIES = ["https_proxy", "HTTPS_PROXY", "npm_config_https_proxy"]
+OFFLINE = dict.fromkeys(PROXIES, "http://127.0.0.1:9")
 TEST_SETTINGS = yaml.safe_load((ROOT / "config" / "test.yaml").read_text(encoding="utf-8"))
 
 
@@ -67,13 +64,11 @@ class Project:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         directory.mkdir()
-        for name in NEEDED:
-            source, target = ROOT / name, directory / name
-            if source.is_dir():
-                ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
-                shutil.copytree(source, target, ignore=ignored)
-            else:
-                shutil.copy(source, target)
+        for name in ("Snakefile", "environment.yml"):
+            shutil.copy(ROOT / name, directory)
+        ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+        for name in FOLDERS:
+            shutil.copytree(ROOT / name, directory / name, ignore=ignored)
         kept = {key: value for key, value in os.environ.items() if not key.startswith("RNCA_")}
         self.environment = kept | OFFLINE | {"PYTHONPATH": str(directory / "src")}
         # For subprocess.Popen: what a process is started with besides.
@@ -100,9 +95,8 @@ class Project:
 
     def planned(self, *arguments: str, **variables: str) -> dict[str, int]:
         """Return how many jobs of each rule a dry run lists."""
-        process = self.start("-m", "snakemake", "--dry-run", *arguments, **variables)
-        screen, _ = process.communicate(timeout=300)
-        assert process.returncode == 0, screen
+        code, screen = self.run("-m", "snakemake", "--dry-run", *arguments, **variables)
+        assert code == 0, screen
         *_, table = screen.rpartition("Job stats:")
         counts = {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
         counts.pop("total", None)
@@ -118,9 +112,8 @@ class Project:
         np.savez(self.file("views.npz"), x=x, y=x[:, :3] ** 2, part=part)
         entry = {key: {"file": "views.npz", "array": key} for key in "xy"}
         entry |= {"kind": "npz", "split": {"file": "views.npz", "array": "part"}}
-        settings = {"datasets": {"mine": entry}, "rcca": {"own": EXPERIMENT}} | settings
-        settings = {"run": "mine", "seed": 1} | settings
-        self.file("mine.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+        usual = {"run": "mine", "seed": 1, "datasets": {"mine": entry}, "rcca": {"own": EXPERIMENT}}
+        self.file("mine.yaml").write_text(yaml.safe_dump(usual | settings), encoding="utf-8")
 
     @contextmanager
     def edited(self, path: str, old: str, new: str):

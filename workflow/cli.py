@@ -41,14 +41,14 @@ def main() -> int:
     """Run a command; return its exit code."""
     parser = argparse.ArgumentParser(prog="python -m workflow.cli", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, command, words in (
-        ("doctor", doctor, "say what this machine offers and which datasets are available"),
-        ("figure", figure, "make one table or figure, after saying how much work that is"),
-        ("publish", publish_run, "copy a finished run to results/published"),
-        ("verify", verify_run, "check results/published and recompute a sample of it"),
-        ("settings", settings_tables, "write the tables of keys in config/README.md"),
+    for name, command in (
+        ("doctor", doctor),
+        ("figure", figure),
+        ("publish", publish_run),
+        ("verify", verify_run),
+        ("settings", settings_tables),
     ):
-        sub = commands.add_parser(name, help=words, description=words)
+        sub = commands.add_parser(name, help=getdoc(command), description=getdoc(command))
         sub.set_defaults(run=command)
         sub.add_argument("--configfile", type=Path, default=Path("config", "paper.yaml"))
         if name == "verify":
@@ -67,7 +67,7 @@ def main() -> int:
 
 
 def doctor(options: argparse.Namespace, _: list[str]) -> int:
-    """Print one line per finding and per dataset."""
+    """Say what this machine offers and which datasets are available."""
     mirror, mirror_is_fine = check_mirror(os.environ.get("RNCA_MIRROR"))
     memory = psutil.virtual_memory()
     findings = {
@@ -92,7 +92,7 @@ def doctor(options: argparse.Namespace, _: list[str]) -> int:
 
 
 def figure(options: argparse.Namespace, others: list[str]) -> int:
-    """Say what has to be done for a table or figure, then let the launcher do it."""
+    """Make one table or figure, after saying how much work that is."""
     settings = read(options.configfile)
     made = {
         f"results/{settings.run}/{each.file}": stage
@@ -112,7 +112,7 @@ def figure(options: argparse.Namespace, others: list[str]) -> int:
 
 
 def publish_run(options: argparse.Namespace, _: list[str]) -> int:
-    """Publish a finished run."""
+    """Copy a finished run to results/published."""
     settings = read(options.configfile)
     run = Path("results", settings.run)
     # What could not be fetched is tried again by every run; that alone leaves nothing undone. What
@@ -126,18 +126,17 @@ def publish_run(options: argparse.Namespace, _: list[str]) -> int:
             f"{planned}\nRun it first: make paper ARGS='--configfile {options.configfile}'"
         )
         return 1
-    count = publish(run, Path("results", "published"))
-    print(f"{count} files in results/published")
+    print(f"{publish(run, Path('results', 'published'))} files in results/published")
     return 0
 
 
 def verify_run(options: argparse.Namespace, _: list[str]) -> int:
-    """Check what is published."""
+    """Check results/published and recompute a sample of it."""
     return verify_published(Path("results", "published"), options.minutes)
 
 
 def settings_tables(_options: argparse.Namespace, _: list[str]) -> int:
-    """Write the tables of keys from the settings' models."""
+    """Write the tables of keys in config/README.md."""
     readme = Path("config", "README.md")
     readme.write_text(with_tables(readme.read_text(encoding="utf-8")), encoding="utf-8")
     return 0
@@ -189,9 +188,7 @@ def jobs_left(configfile: Path, targets: list[str]) -> str:
     if done.returncode:
         sys.exit(done.stdout + done.stderr)
     _, found, table = done.stdout.rpartition("Job stats:\n")
-    if not found:
-        return ""
-    return table.partition("\n\n")[0]
+    return table.partition("\n\n")[0] if found else ""
 
 
 def describe_work(settings: RunSettings, name: str, left: str) -> str:
@@ -247,13 +244,13 @@ def describe_time(name: str, settings: RunSettings) -> str:
 
 def describe_blas() -> str:
     """Name the BLAS of numpy and of scipy, which may be two, and their threads."""
-    found = [library for library in threadpool_info() if library["user_api"] == "blas"]
-    if not found:  # Accelerate on macOS has no threads that can be set
-        return "none whose threads threadpoolctl can set"
-    return ", ".join(
+    found = ", ".join(
         f"{library['internal_api']} {library['version']}, {library['num_threads']} threads"
-        for library in found
+        for library in threadpool_info()
+        if library["user_api"] == "blas"
     )
+    # Accelerate on macOS has no threads that can be set.
+    return found or "none whose threads threadpoolctl can set"
 
 
 def check_mirror(mirror: str | None) -> tuple[str, bool]:

@@ -37,6 +37,8 @@ settings = check(config)
 RESULTS = f"results/{settings.run}"
 PREPARED = "data/prepared"
 FETCHED = "data/fetched"
+# By stage, the tables and figures that this run makes.
+EXHIBITS = {name: read_exhibits(name).of(each) for name, each in settings.stages().items()}
 # By stage, a function from the name of a gathered CSV to its parts, by experiment.
 PARTS = {}
 # Stages and names of the CSVs that reports read.
@@ -85,8 +87,7 @@ def is_unavailable(dataset):
         return True
     if not is_fetched(dataset) or workflow.dryrun:
         return False
-    fetched = checkpoints.fetch.get(dataset=dataset).output[0]
-    return unavailable_reason(fetched) is not None
+    return unavailable_reason(checkpoints.fetch.get(dataset=dataset).output[0]) is not None
 
 
 def failed_fetches(datasets):
@@ -104,14 +105,13 @@ def gathered(stage, *names):
 
 def shown(stage):
     """List the tables and figures that this run makes of a stage."""
-    found = read_exhibits(stage).of(getattr(settings, stage))
-    return [f"{RESULTS}/{each.file}" for each in found]
+    return [f"{RESULTS}/{each.file}" for each in EXHIBITS[stage]]
 
 
 def exhibits(stage):
     """List the exhibits of a stage as outputs, for `snakemake --report` too, and its sentences."""
     files = [f"{RESULTS}/{stage}/sentences.csv"]
-    for each in read_exhibits(stage).of(getattr(settings, stage)):
+    for each in EXHIBITS[stage]:
         told = {"category": read_exhibits(stage).title, "labels": {"exhibit": each.label}}
         path = f"{RESULTS}/{each.file}"
         files += [report(path, caption=caption_file(each), **told)]

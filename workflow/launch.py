@@ -26,7 +26,6 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, suppress
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime
 from io import FileIO
 from pathlib import Path
 from types import FrameType
@@ -42,21 +41,12 @@ MARK = "RNCA_RUN_ID"
 RECORD = Path(".snakemake", "rnca-launch.json")
 LOCKS = Path(".snakemake", "locks")
 # What jobs read, but for the cache.
-DATED = (
-    "data/fetched",
-    "data/prepared",
-    "data/requests",
-    "resources",
-    "results",
-    "workflow",
-    "docs",
-)
+DATED = "data/fetched data/prepared data/requests resources results workflow docs"
 # Targets by the hundred are not repeated on the screen.
 LONGEST_COMMAND = 300
 GRACE_SECONDS = 5
 # Start times are counted from the boot time, which moves when the clock is set.
 CLOCK_SECONDS = 2
-LAST_DATE = 2**37  # in the year 6325; Python writes none after 9999, files may have one
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -143,14 +133,14 @@ def time_of(path: Path) -> int:
 
 
 def take(directory: Path) -> FileIO:
-    """Lock `directory`, or exit and say who holds it.
+    """Lock `directory`, or exit and say who holds it; return the record: of a killed run, or empty.
 
-    Returns
-    -------
-    file
-        The record of the last run if that was killed, else empty. It is locked until this process
-        and the Snakemake that inherits the file have ended.
+    It is locked until this process and the Snakemake that inherits the file have ended.
     """
+
+    def open_without_links(path: str, how: int) -> int:  # they may lead to anyone's file
+        return os.open(path, how | os.O_NOFOLLOW, 0o666)
+
     try:
         (directory / LOCKS).mkdir(parents=True, exist_ok=True)
         record = FileIO(directory / RECORD, "a+", opener=open_without_links)
@@ -168,11 +158,6 @@ def take(directory: Path) -> FileIO:
                 )
         sys.exit(f"{directory} is in use by another run{who}")
     return record
-
-
-def open_without_links(path: str, how: int) -> int:
-    """Open a file, but not one that a symbolic link leads to: it may be anyone's."""
-    return os.open(path, how | os.O_NOFOLLOW, 0o666)
 
 
 def read(record: FileIO) -> Run | None:
@@ -218,17 +203,14 @@ def clean_up(record: FileIO, directory: Path) -> None:
 
 def check_times(directory: Path) -> None:
     """Refuse files whose time lies in the future: Snakemake deletes what is made from them."""
-    now = time.time() + CLOCK_SECONDS
-    for place in DATED:
-        for file in (directory / place).rglob("*"):
-            if file.is_file() and file.stat().st_mtime > now:
-                when = datetime.fromtimestamp(min(file.stat().st_mtime, LAST_DATE))
-                found = when.isoformat(" ", "seconds")
-                sys.exit(
-                    f"{file.relative_to(directory)}: of {found}, which lies in the future. Set the "
-                    "clock right; or, if it is right, give such files the present time: "
-                    f"find {' '.join(DATED)} -newermt now -exec touch {{}} +"
-                )
+    now = time.time()
+    for file in (file for place in DATED.split() for file in (directory / place).rglob("*")):
+        if file.is_file() and (ahead := file.stat().st_mtime - now) > CLOCK_SECONDS:
+            sys.exit(
+                f"{file.relative_to(directory)}: its time lies {ahead / 3600:.1f} hours in the "
+                "future. Set the clock right; or, if it is right, give such files the present "
+                f"time: find {DATED} -newermt now -exec touch {{}} +"
+            )
 
 
 def end(run: Run) -> int:
@@ -346,10 +328,7 @@ def passing_on_signals(process: subprocess.Popen[bytes]) -> Iterator[None]:
 def finish(options: Namespace, results: Path, started: float) -> int:
     """Check what the run was asked for against the records; print its summary if that is new.
 
-    Returns
-    -------
-    int
-        The exit code: 1 if a file, or one that it was made from, is not what its job wrote.
+    Return 1 if a file, or one that it was made from, is not what its job wrote, else 0.
     """
     from workflow.data.errors import DataError
     from workflow.lib.provenance import checked, verify  # slow to import

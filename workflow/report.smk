@@ -1,10 +1,8 @@
 # What takes all stages: gathered CSVs, the claims ledger, the report, a summary for the screen.
 from workflow.data.catalogue import standing_in
 
-EXHIBITS = {stage: read_exhibits(stage).of(getattr(settings, stage)) for stage in stage_names()}
-SHOWN = [f"{RESULTS}/{each.file}" for found in EXHIBITS.values() for each in found]
+SHOWN = [file for stage in EXHIBITS for file in shown(stage)]
 SENTENCES = [f"{RESULTS}/{stage}/sentences.csv" for stage, found in EXHIBITS.items() if found]
-STAND_INS = standing_in(settings.used())
 
 
 def experiments(stage, what):
@@ -14,14 +12,8 @@ def experiments(stage, what):
 
 
 def available_parts(stage, what):
-    datasets = experiments(stage, what)
-    parts = PARTS[stage](what)
-    return [
-        file
-        for name, files in parts.items()
-        if not is_unavailable(datasets[name])
-        for file in files
-    ]
+    datasets, parts = experiments(stage, what), PARTS[stage](what)
+    return [part for name in parts if not is_unavailable(datasets[name]) for part in parts[name]]
 
 
 def all_parts(w):
@@ -45,17 +37,15 @@ page_request = asks(
         "title": " · ".join(settings.rcca.main_titles().values()) or "Canonical correlations",
         "config": config,
         "data": settings.used(),
-        "stand_ins": STAND_INS,
+        "stand_ins": standing_in(settings.used()),
         "sections": [
             {
                 "name": stage,
                 "title": read_exhibits(stage).title,
                 "exhibits": {
                     each.file: {
-                        "label": each.label,
-                        "caption": each.caption,
-                        "headline": each.headline,
-                        "leading": each.leading,
+                        key: getattr(each, key)
+                        for key in ("label", "caption", "headline", "leading")
                     }
                     for each in found
                 },
@@ -67,11 +57,7 @@ page_request = asks(
 )
 summary_request = asks(
     "lib/summary.py",
-    {
-        "titles": {
-            stage: getattr(getattr(settings, stage), "titles", dict)() for stage in stage_names()
-        },
-    },
+    {"titles": {name: getattr(each, "titles", dict)() for name, each in settings.stages().items()}},
 )
 
 
@@ -156,8 +142,7 @@ rule summary:
         outcomes=[
             file
             for stage in stage_names()
-            if read_exhibits(stage).outcomes
-            for file in gathered(stage, *read_exhibits(stage).outcomes)
+            for file in gathered(stage, *(read_exhibits(stage).outcomes or []))
         ],
         leaks=gathered("rcca", "leaks"),
         records=rules.data_table.input.records,

@@ -8,10 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rnca._core.mapping import check_count
+from rnca._core.estimators import RowsMixin, check_count, unfitted_copy
 from rnca._core.rows import PILOT_ROWS, ComputedRows, FloatArray, View, grid
 from rnca._core.seeding import seeds
-from rnca._core.state import RowsMixin, unfitted_copy
 from rnca.features import FeatureMap, LinearFeatures
 from rnca.pca import RPCA
 from rnca.regression import FeatureRidge

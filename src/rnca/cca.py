@@ -10,10 +10,9 @@ from sklearn.utils._set_output import _get_container_adapter
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rnca._core.correlation import Correlations, crossed
-from rnca._core.fitting import DRAWN, TwoViewFit, shortened
-from rnca._core.mapping import centred_features, check_count, check_width, pair
-from rnca._core.moments import Moments
+from rnca._core.estimators import RowsMixin, check_count, pair, unfitted_copy
+from rnca._core.fitting import DRAWN, TwoViewFit, centred_features, check_width, shortened
+from rnca._core.moments import Correlations, Moments, crossed
 from rnca._core.rows import (
     ComputedRows,
     FloatArray,
@@ -25,7 +24,6 @@ from rnca._core.rows import (
     view_of_columns,
 )
 from rnca._core.spectral import column_signs
-from rnca._core.state import RowsMixin, unfitted_copy
 from rnca._core.whitening import Factor, Whitened
 from rnca.features import FeatureMap
 from rnca.inference import PermutationResult, permutation_test

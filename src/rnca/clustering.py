@@ -10,17 +10,17 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.cluster import KMeans
+from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.validation import validate_data
 
-from rnca._core.fitting import FeatureFit
-from rnca._core.mapping import centred_features, check_count
+from rnca._core.estimators import RowsMixin, check_count, unfitted_copy
+from rnca._core.fitting import FeatureFit, centred_features
 from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, Matrix, View, check_at_least_two_rows, grid
 from rnca._core.seeding import seeds, streams
 from rnca._core.spectral import column_signs, leading_eigh
-from rnca._core.state import RowsMixin, unfitted_copy
 from rnca.features import FeatureMap, NystroemFeatures
-from rnca.features.width import local_gamma
+from rnca.features.base import local_gamma
 
 # Relative eigengap below which clusters are arbitrary. On moons, rings and blobs those found were
 # right above 0.28 and wrong below 0.11.
@@ -174,7 +174,7 @@ instance, default="nystroem"
         fresh._set_solution(fresh._moments_of_rows([view], 0, None))
         embedding = fresh._embedding_of_training_rows(view)
         kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=of_kmeans)
-        fresh._kmeans_ = kmeans.fit(embedding)
+        kmeans.fit(embedding)
         fresh.labels_, fresh.cluster_centers_ = kmeans.labels_, kmeans.cluster_centers_
         fresh.n_samples_ = len(view)
         self.__dict__ = fresh.__dict__
@@ -235,8 +235,8 @@ instance, default="nystroem"
         ndarray of shape (n,)
         """
         embedding = self._embedding(self._view_to_use(X, "cluster_centers_"))
-        labels: npt.NDArray[np.int32] = self._kmeans_.predict(embedding)
-        return labels
+        nearest = pairwise_distances_argmin(embedding, self.cluster_centers_)
+        return np.asarray(nearest, dtype=np.int32)
 
     def _normalised(self, fitted: FeatureMap, view: View) -> DegreeNormalised:
         """Divide features by roots of degrees, for which the mean feature is needed."""

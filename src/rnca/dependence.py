@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 from tqdm import tqdm
 
-from rnca._core.mapping import check_count
+from rnca._core.estimators import check_count
 from rnca._core.rows import Matrix, View, check_at_least_two_rows, check_pair, view_of_columns
 from rnca._core.seeding import streams
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rnca._core.correlation import Correlations, paired
-from rnca._core.mapping import check_count
+from rnca._core.estimators import check_count
+from rnca._core.moments import Correlations, paired
 from rnca._core.rows import Matrix
 from rnca._core.seeding import streams
 

@@ -21,10 +21,9 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from rnca._core.mapping import check_count
+from rnca._core.estimators import RowsMixin, check_count, unfitted_copy
 from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, Matrix, View
-from rnca._core.state import RowsMixin, unfitted_copy
 from rnca.cca import RCCA
 
 # Predicted error of the probabilities above which a fit warns.

@@ -24,13 +24,12 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, column_or_1d
 from sklearn.utils.validation import validate_data
 
-from rnca._core.fitting import FeatureFit
-from rnca._core.mapping import centred_features, check_count, pair
+from rnca._core.estimators import RowsMixin, check_count, pair, unfitted_copy
+from rnca._core.fitting import FeatureFit, centred_features
 from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, Matrix, View, check_at_least_two_rows, check_pair, grid
 from rnca._core.seeding import seeds
 from rnca._core.spectral import column_signs
-from rnca._core.state import RowsMixin, unfitted_copy
 from rnca._core.whitening import Factor
 from rnca.features import FeatureMap
 

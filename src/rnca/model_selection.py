@@ -10,11 +10,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.model_selection import GroupKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from rnca._core.correlation import Correlations
-from rnca._core.mapping import check_count, pair, refuse_overflow
-from rnca._core.moments import Moments
+from rnca._core.estimators import RowsMixin, check_count, pair
+from rnca._core.fitting import refuse_overflow
+from rnca._core.moments import Correlations, Moments
 from rnca._core.rows import Matrix, View
-from rnca._core.state import RowsMixin
 from rnca._core.whitening import Whitened
 from rnca.cca import RCCA
 from rnca.features import LinearFeatures

@@ -8,12 +8,11 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from rnca._core.estimators import RowsMixin, check_count, unfitted_copy
 from rnca._core.fitting import FeatureFit, shortened
-from rnca._core.mapping import check_count
 from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, View, rechunk
 from rnca._core.spectral import column_signs, leading_eigh
-from rnca._core.state import RowsMixin, unfitted_copy
 from rnca.features import FeatureMap
 
 # Predicted relative error of the variances above which a fit warns.

@@ -7,11 +7,10 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from rnca._core.estimators import RowsMixin, check_reg, unfitted_copy
 from rnca._core.fitting import DRAWN, TwoViewFit
-from rnca._core.mapping import check_reg
 from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, View
-from rnca._core.state import RowsMixin, unfitted_copy
 from rnca._core.whitening import Factor
 from rnca.features import FeatureMap, JointFeatures, LinearFeatures
 

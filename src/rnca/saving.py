@@ -9,8 +9,12 @@ from sklearn.base import BaseEstimator
 
 import rnca
 from rnca._core.files import opened_archive, read_member, replacing
+from rnca.clustering import DegreeNormalised
+from rnca.features.linear import JointFeatures
 
 _FORMAT = 1
+# Not public, but held by models that are.
+_INNER = {"DegreeNormalised": DegreeNormalised, "JointFeatures": JointFeatures}
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -104,5 +108,5 @@ def _decoded(value: Any, stored: Any) -> Any:
 
 
 def _class_named(name: str) -> Any:
-    found = getattr(rnca, name) if name in rnca.__all__ else None
+    found = getattr(rnca, name) if name in rnca.__all__ else _INNER.get(name)
     return found if isinstance(found, type) and issubclass(found, BaseEstimator) else None

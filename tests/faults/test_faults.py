@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 import psutil
 import pytest
 
-from projects import Project, assert_same_numbers, numbers_of
+from projects import Project, assert_same_numbers, numbers_of, wait_for
 from workflow.lib.exhibits import stage_names
 
 pytestmark = pytest.mark.faults
@@ -129,35 +129,30 @@ def family(launcher, kind):
     return []
 
 
-def kill(launcher, kind):
-    """Kill, and return whether there was anything to kill."""
-    if launcher.poll() is not None or not (hit := family(launcher, kind)):
-        return False
-    for process in hit:
-        with suppress(psutil.NoSuchProcess):
-            process.kill()
-    return True
-
-
 def wait_for_orphans(project):
     """Wait until no Snakemake that outlived its launcher works in a project."""
-    deadline = time.monotonic() + PATIENCE
-    while any(
-        each.info["cwd"] == str(project.directory) and "snakemake" in (each.info["cmdline"] or [])
-        for each in psutil.process_iter(["cwd", "cmdline"])
-    ):
-        assert time.monotonic() < deadline
-        time.sleep(0.5)
+
+    def is_alone():
+        return not any(
+            each.info["cwd"] == str(project.directory)
+            and "snakemake" in (each.info["cmdline"] or [])
+            for each in psutil.process_iter(["cwd", "cmdline"])
+        )
+
+    wait_for(is_alone, seconds=PATIENCE)
 
 
 def kill_at(project, moment, kind):
     """Start a run and kill at a moment; return whether that hit, the exit code and the screen."""
     wait_for_orphans(project)
     process = project.launcher()
-    until = time.monotonic() + moment
-    while time.monotonic() < until and process.poll() is None:
-        time.sleep(0.05)
-    return kill(process, kind), *project.ended(process)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=moment)
+    hit = family(process, kind) if process.poll() is None else []
+    for each in hit:
+        with suppress(psutil.NoSuchProcess):
+            each.kill()
+    return bool(hit), *project.ended(process)
 
 
 def assert_goes_on(kind, code, screen):

@@ -1,14 +1,19 @@
-"""RDC against an independent implementation of the published recipe."""
+"""RDC against the published recipe; permutation tests against loops by hand, and their level."""
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import subspace_angles
+from scipy.signal import lfilter
+from scipy.stats import binom
 
-from rnca import rdc, rdc_matrix, rdc_test
+from rnca import RCCA, rdc, rdc_matrix, rdc_test
 from rnca._core.seeding import streams
+from rnca.inference import permutation_test
 
+ALPHA = 0.05
 RNG = np.random.default_rng(0)
 ANGLE = RNG.uniform(0, 2 * np.pi, 300)
 X = RNG.uniform(-1, 1, 300)
@@ -67,15 +72,11 @@ def test_increasing_transforms_forms_and_the_order_of_samples_change_nothing(cha
     assert rdc(change(x), change(y), random_state=0) == pytest.approx(expected, rel=1e-12)
 
 
-def test_a_constant_depends_on_nothing():
+def test_a_constant_depends_on_nothing_and_a_handful_of_samples_on_anything():
     constant = np.full(300, 0.1)
     assert rdc(X, constant, random_state=0) == rdc(constant, constant, random_state=0) == 0
     assert rdc_test(X, constant, n_permutations=9, random_state=0) == (0.0, 1.0)
-    with_it = rdc(np.c_[X, constant], X**2, random_state=0)
-    assert with_it > 0.99
-
-
-def test_a_handful_of_samples_always_seems_dependent():
+    assert rdc(np.c_[X, constant], X**2, random_state=0) > 0.99
     assert rdc([1, 2, 3], [1, 3, 2], random_state=0) == pytest.approx(1)
     assert rdc_test([1, 2, 3], [1, 3, 2], n_permutations=20, random_state=0).pvalue > 0.5
 
@@ -148,8 +149,135 @@ def test_matrix_of_a_frame_is_a_frame(kind):
         (lambda: rdc(X, np.zeros((300, 2, 2))), "Y: Expected 2D array, got 3D"),
         (lambda: rdc_test(X, X, n_permutations=0), "n_permutations=0: give an integer >= 1"),
         (lambda: rdc_matrix(X), "data: Expected 2D array, got 1D"),
+        (lambda: permutation_test(X, X, 0, None, 0), "n_permutations=0: give an integer >= 1"),
+        (
+            lambda: permutation_test(X, X, 9, np.zeros(300), 0),
+            "groups has a single label: .* 2 or more",
+        ),
+        (
+            lambda: permutation_test(X, X, 9, np.zeros(5), 0),
+            r"groups has shape \(5,\): give one label for each of 300",
+        ),
     ],
 )
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def correlations(u, v):
+    return np.array([np.corrcoef(u[:, j], v[:, j])[0, 1] for j in range(u.shape[1])])
+
+
+def autoregressive(rng, lengths, k, rho=0.8):
+    """Stationary AR(1) series, one for each block."""
+    parts = []
+    for length in lengths:
+        noise = rng.standard_normal((length, k))
+        noise[0] /= np.sqrt(1 - rho**2)
+        parts.append(lfilter([1], [1, -rho], noise, axis=0))
+    return np.concatenate(parts)
+
+
+def false_alarms(draw, trials, groups=None, real=0):
+    """In how many trials a component beyond the first ``real`` ones has p ≤ ALPHA."""
+    rng = np.random.default_rng(0)
+    found = 0
+    for _ in range(trials):
+        result = permutation_test(*draw(rng), 99, groups, rng)
+        found += bool((result.p_values[real:] <= ALPHA).any())
+    return found
+
+
+def test_p_values_are_those_of_a_loop_by_hand():
+    rng = np.random.default_rng(0)
+    shared = rng.standard_normal((80, 4)) * [1.0, 0.4, 0.0, 0.0]
+    u, v = (shared + rng.standard_normal((80, 4)) for _ in "uv")
+    result = permutation_test(u, v, 199, None, 0)
+    assert_allclose(result.correlations, correlations(u, v), atol=1e-12)
+    assert result.null.shape == (199, 4)
+    assert_allclose(result.null_sum, result.null.sum(axis=1))
+    assert_allclose(result.null_band(0.9), np.quantile(result.null, 0.9, axis=0))
+    strength = np.abs(result.correlations)
+    left, worst = list(range(4)), 0.0
+    for j in np.argsort(-strength):
+        largest = [max(row[i] for i in left) for row in result.null]
+        worst = max(worst, (1 + sum(value >= strength[j] for value in largest)) / 200)
+        assert result.p_values[j] == pytest.approx(worst)
+        left.remove(j)
+    assert result.n_significant() == (result.p_values <= 0.05).sum()
+    assert result.n_significant(alpha=1.0) == 4
+    mpl.use("Agg")
+    assert result.plot().get_xlabel() == "component"
+
+
+def test_the_null_is_the_law_of_permuted_rows():
+    rng = np.random.default_rng(0)
+    u, v = rng.standard_normal((2, 60, 3)) + 5
+    by_hand = [np.abs(correlations(u, v[rng.permutation(60)])) for _ in range(4000)]
+    found = permutation_test(u, v, 4000, None, 1)
+    # Two means of 4000 values of standard deviation 0.08: six standard errors.
+    assert_allclose(
+        found.null.mean(axis=0), np.mean(by_hand, axis=0), atol=6 * 0.08 / 4000**0.5 * 2**0.5
+    )
+
+
+def test_blocks_are_permuted_whole_and_rows_keep_their_order():
+    groups = np.repeat([3, 1, 2, 7], 5)[np.random.default_rng(0).permutation(20)]
+    within = np.empty(20)
+    for label in np.unique(groups):
+        within[groups == label] = np.arange(5)
+    v = np.column_stack([within, groups])
+    # Every row stays with the row at the same place of another block.
+    result = permutation_test(v[:, :1], v[:, :1], 50, groups, 0)
+    assert_allclose(result.null, 1.0)
+    assert_array_equal(result.p_values, 1.0)
+
+
+@pytest.mark.parametrize("rows", [20, 200])
+def test_independent_rows_are_seldom_called_related(rows):
+    trials = 400
+    found = false_alarms(lambda rng: rng.standard_exponential((2, rows, 5)), trials)
+    assert found <= binom.ppf(0.999, trials, ALPHA)
+    assert found >= binom.ppf(0.001, trials, ALPHA)  # nor is the test needlessly strict
+
+
+def test_real_components_do_not_make_others_look_real():
+    def draw(rng):
+        shared = rng.standard_normal((100, 6)) * [2, 1.5, 0, 0, 0, 0]
+        return [shared + rng.standard_normal((100, 6)) for _ in "uv"]
+
+    assert false_alarms(draw, 300, real=2) <= binom.ppf(0.999, 300, ALPHA)
+    assert permutation_test(*draw(np.random.default_rng(1)), 999, None, 0).n_significant() == 2
+
+
+@pytest.mark.parametrize("lengths", [[40] * 15, list(range(25, 65, 2))])
+def test_independent_series_in_blocks_are_seldom_called_related(lengths):
+    trials = 300
+    groups = np.repeat(np.arange(len(lengths)), lengths)
+
+    def draw(rng):
+        return [autoregressive(rng, lengths, 3) for _ in "uv"]
+
+    assert false_alarms(draw, trials, groups) <= binom.ppf(0.999, trials, ALPHA)
+    # Without blocks, the same series pass for related ones far too often.
+    assert false_alarms(draw, 100) > binom.ppf(0.999, 100, 4 * ALPHA)
+
+
+def test_a_model_tests_its_canonical_variables(halves):
+    X, Y = halves
+    model = RCCA(4, n_features=40, reg=1e-3, random_state=0, chunk_size=100, dtype="float64")
+    model.fit(X[:1000], Y[:1000])
+    result = model.permutation_test(X[1000:], Y[1000:], 99, random_state=0)
+    expected = model.component_correlations(X[1000:], Y[1000:])
+    assert_allclose(result.correlations, expected, atol=1e-12)
+    assert_array_equal(result.p_values, 0.01)
+    # Under the null each |r| is about √(2/(πn)).
+    assert_allclose(result.null_sum.mean(), 4 * np.sqrt(2 / np.pi / 797), rtol=0.15)
+
+
+def test_constant_variables_are_not_significant():
+    u = np.random.default_rng(0).standard_normal((50, 2))
+    result = permutation_test(u, np.c_[u[:, 0], np.full(50, 3.0)], 99, None, 0)
+    assert_array_equal(result.p_values, [0.01, 1.0])
+    assert_array_equal(result.null[:, 1], 0)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csc_array, csr_array
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -30,6 +31,8 @@ from rnca import (
 from rnca.features import JointFeatures
 from rnca.regression import FeatureRidge
 
+COSINES = [FourierFeatures, OrthogonalFeatures, FastfoodFeatures, QuasiMonteCarloFeatures]
+
 
 class Halved(PrivilegedFeatures):
     """PrivilegedFeatures that need no `privileged`, which scikit-learn's checks do not give."""
@@ -42,10 +45,7 @@ class Halved(PrivilegedFeatures):
 # Estimators in float64: rows one by one agree with all at once to 1e-7, beyond float32's digits.
 @parametrize_with_checks(
     [
-        FourierFeatures(5, random_state=0),
-        OrthogonalFeatures(5, random_state=0),
-        FastfoodFeatures(5, random_state=0),
-        QuasiMonteCarloFeatures(5, random_state=0),
+        *(kind(5, random_state=0) for kind in COSINES),
         NystroemFeatures(3, random_state=0),
         NystroemFeatures(3, whiten=True, random_state=0),
         LinearFeatures(),
@@ -123,20 +123,22 @@ def test_an_unfitted_model_says_so(halves, estimator, views, methods):
         np.ndarray.tolist,
         lambda a: pd.DataFrame(a).astype("Float64"),
         lambda a: pd.DataFrame(a.astype(object)),
+        csr_array,
+        csc_array,
         *(
             lambda a, dtype=dtype: a.astype(dtype)
             for dtype in (">f8", "u1", "i4", "f2", "f4", np.longdouble, object, str)
         ),
     ],
     ids=str.split(
-        "Fortran reversed mirrored masked matrix list nullable frame "
+        "Fortran reversed mirrored masked matrix list nullable frame csr csc "
         "big-endian byte integer half single long object text"
     ),
 )
 @pytest.mark.filterwarnings("ignore:the matrix subclass")
 def test_the_same_numbers_in_another_form_give_the_same_model(halves, form):
     X, Y = (half[:60] for half in halves)
-    for kind in ("fourier", "nystroem", "linear"):
+    for kind in ("fourier", "fastfood", "nystroem", "linear"):
         model = RCCA(3, feature_map=kind, n_features=10, random_state=0, dtype="float64", reg=1e-3)
         expected, model = clone(model).fit(X, Y), model.fit(form(X), form(Y))
         assert_allclose(model.correlations_, expected.correlations_, rtol=0, atol=1e-9)
@@ -184,15 +186,7 @@ def test_a_pipeline_passes_the_second_view_as_y(model, halves):
 
 
 @pytest.mark.parametrize(
-    "estimator",
-    [
-        FourierFeatures(6),
-        OrthogonalFeatures(6),
-        FastfoodFeatures(6),
-        QuasiMonteCarloFeatures(6),
-        NystroemFeatures(6),
-        RCCA(2, n_features=10),
-    ],
+    "estimator", [*(kind(6) for kind in (*COSINES, NystroemFeatures)), RCCA(2, n_features=10)]
 )
 def test_seeds_make_draws(halves, estimator):
     def draw(seed):

@@ -23,7 +23,7 @@ from rnca import (
     median_gamma,
 )
 from rnca.features import FEATURE_MAPS, FeatureMap, JointFeatures
-from rnca.features.hadamard import hadamard_transform
+from rnca.features.cosine import hadamard_transform
 
 
 @dataclass(frozen=True)
@@ -249,35 +249,34 @@ def test_landmarks_are_distinct_training_rows_or_given(rows):
     assert_allclose(fitted.transform(rows), rbf_kernel(rows, rows[:4], gamma=0.01), atol=1e-13)
 
 
-def test_whitening_is_computed_in_float64(rows):
-    # A wide kernel: the inverse factor is near 1e5, and float32 kernel values would be noise.
-    double, single = (
-        NystroemFeatures(200, gamma=1e-6, whiten=True, random_state=0, dtype=dtype)
-        .fit(rows)
-        .transform(rows)
-        for dtype in ("float64", "float32")
-    )
-    assert_allclose(single, double, rtol=1e-6, atol=1e-12)
+FAR_APART = np.random.default_rng(0).normal(size=(600, 2)) + np.repeat([[-1e4], [1e4]], 300, axis=0)
 
 
-@pytest.mark.parametrize("whiten", [False, True])
-def test_float32_kernels_do_not_cancel_far_from_the_mean(whiten):
-    noise = np.random.default_rng(0).normal(size=(600, 2))
-    X = noise + 1e4 * np.repeat([[-1.0], [1.0]], 300, axis=0)
+# A wide kernel: the inverse factor is near 1e5, and float32 kernel values would be noise.
+@pytest.mark.parametrize(
+    ("X", "m", "gamma", "whiten", "atol"),
+    [
+        (load_digits().data[:300, :32], 200, 1e-6, True, 1e-12),
+        (FAR_APART, 100, 1.0, True, 1e-7),
+        (FAR_APART, 100, 1.0, False, 1e-7),
+    ],
+)
+def test_float32_landmarks_neither_cancel_nor_lose_the_inverse(X, m, gamma, whiten, atol):
+    given = {"gamma": gamma, "whiten": whiten, "random_state": 0}
     double, single = (
-        NystroemFeatures(100, gamma=1.0, whiten=whiten, random_state=0, dtype=dtype)
-        .fit(X)
-        .transform(X)
+        NystroemFeatures(m, **given, dtype=dtype).fit_transform(X)
         for dtype in ("float64", "float32")
     )
     assert single.dtype == np.float32
-    assert_allclose(single, double, rtol=1e-6, atol=1e-7)
-    if not whiten:
-        landmarks = X[np.random.default_rng(0).permutation(600)[:100]]
-        own = NystroemFeatures(landmarks=landmarks, gamma=1.0).fit(X)
-        squared = ((X[:, None] - landmarks) ** 2).sum(axis=-1)
-        # Coordinates of 1e4 leave squared distances an error of 1e8 times eps.
-        assert_allclose(own.transform(X), np.exp(-squared), atol=1e-6)
+    assert_allclose(single, double, rtol=1e-6, atol=atol)
+
+
+def test_kernels_of_rows_far_from_the_mean_are_the_stated_ones():
+    landmarks = FAR_APART[np.random.default_rng(0).permutation(600)[:100]]
+    own = NystroemFeatures(landmarks=landmarks, gamma=1.0).fit(FAR_APART)
+    squared = ((FAR_APART[:, None] - landmarks) ** 2).sum(axis=-1)
+    # Coordinates of 1e4 leave squared distances an error of 1e8 times eps.
+    assert_allclose(own.transform(FAR_APART), np.exp(-squared), atol=1e-6)
 
 
 @pytest.mark.parametrize(

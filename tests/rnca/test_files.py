@@ -1,12 +1,18 @@
-"""Files are complete or not there at all, whatever becomes of their writer."""
+"""Files of moments and of models: complete or not there at all, no code, and damage is named."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
+from io import BytesIO
 
+import numpy as np
+import pandas as pd
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
+from rnca import RCCA, RPCA, FourierFeatures, Moments, NystroemFeatures, load_model, save_model
 from rnca._core.files import replacing
 
 KILLED = """
@@ -16,6 +22,8 @@ with replacing(sys.argv[1]) as partial:
     partial.write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)
 """
+ZX, ZY = np.random.default_rng(0).normal(size=(2, 500, 4)) + 3
+ZY = ZX[:, :3] ** 2 + ZY[:, :3]
 
 
 def write_and_fail(file):
@@ -44,3 +52,176 @@ def test_next_writer_clears_away_what_killed_ones_left(tmp_path):
         partial.write_text("new")
     assert file.read_text() == "new"
     assert os.listdir(tmp_path) == ["a.txt"]
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "moments.npz"
+    Moments(4, 3, features="abc").update(ZX, ZY).save(path)
+    return path
+
+
+def assert_same(moments, other):
+    assert vars(moments).keys() == vars(other).keys()
+    for name, value in vars(other).items():
+        assert_array_equal(getattr(moments, name), value)
+
+
+@pytest.mark.parametrize(
+    "empty",
+    [
+        lambda: Moments(4, 3, features="abc"),
+        lambda: Moments(4),
+        lambda: Moments(4, 3, targets=True),
+    ],
+)
+def test_saved_moments_come_back_and_are_merged(tmp_path, empty):
+    path = tmp_path / "no-suffix"
+    views = (ZX, ZY) if empty().two_views else (ZX,)
+    head, tail = (
+        empty().update(*(view[rows] for view in views)) for rows in (slice(200), slice(200, None))
+    )
+    for _ in range(2):
+        tail.save(path)
+    assert [file.name for file in tmp_path.iterdir()] == ["no-suffix"]
+    loaded = Moments.load(path, features=tail.features, n=300)
+    whole, merged = empty().update(*views), head.merge(loaded)
+    empty().merge(loaded).update(*views)
+    for which in ("xx", "xy")[: len(views)]:
+        assert_allclose(merged.covariance(which), whole.covariance(which), atol=1e-12)
+    assert_same(loaded, tail)  # whatever it was merged into
+
+
+def test_a_failed_save_keeps_the_old_file(saved, monkeypatch):
+    before = saved.read_bytes()
+    monkeypatch.setattr("os.fsync", lambda file: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        Moments(4, 3).update(ZX, ZY).save(saved)
+    assert saved.read_bytes() == before
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+
+
+def test_a_file_of_other_features_or_rows_is_refused(saved):
+    with pytest.raises(ValueError, match=r"moments.npz: computed with other features .*abc.*xyz"):
+        Moments.load(saved, features="xyz")
+    with pytest.raises(ValueError, match=r"moments.npz: moments of 500 rows, not of 400"):
+        Moments.load(saved, n=400)
+
+
+@pytest.mark.parametrize("mask", [0xFF, 0x01, 0x20])
+def test_a_file_with_a_damaged_byte_is_refused_or_harmless(saved, mask):
+    whole, expected = saved.read_bytes(), Moments.load(saved)
+    harmless = 0
+    for position in range(0, len(whole), 5):
+        damaged = bytearray(whole)
+        damaged[position] ^= mask
+        saved.write_bytes(damaged)
+        try:
+            loaded = Moments.load(saved, features="abc")
+        except ValueError:
+            continue
+        assert_same(loaded, expected)  # a timestamp or attribute of the archive
+        harmless += 1
+    assert harmless < len(whole) / 5 / 2
+
+
+def archived(write, *arrays, **named):
+    file = BytesIO()
+    write(file, *arrays, **named)
+    return file.getvalue()
+
+
+def settings(**written):
+    return archived(np.savez, settings=np.array(json.dumps(written)))
+
+
+OTHER_KINDS = [
+    b"",
+    bytes(range(256)) * 9,
+    b"n,m\n1,2\n",
+    b"\x80\x04N.",  # a pickle
+    archived(np.save, np.eye(3)),
+    archived(np.savez, weights=np.eye(3)),
+    settings(format=1, model={"class": "Popen", "state": {"dict": {}}}),
+]
+
+
+def test_a_file_cut_anywhere_or_of_another_kind_is_refused(halves, saved):
+    model = saved.with_name("model.npz")
+    save_model(RCCA(2, n_features=5, random_state=0).fit(*halves), model)
+    for path, load, what, step in (
+        (saved, Moments.load, "moments", 61),
+        (model, load_model, "save_model", 997),
+    ):
+        whole = path.read_bytes()
+        for content in (*(whole[:end] for end in range(0, len(whole), step)), *OTHER_KINDS):
+            path.write_bytes(content)
+            message = rf"{path.name}: not a complete file of {what} .* Delete it"
+            with pytest.raises(ValueError, match=message):
+                load(path)
+        path.unlink()
+        with pytest.raises(FileNotFoundError):
+            load(path)
+    model.write_bytes(settings(format=2))
+    with pytest.raises(ValueError, match="format 2, this version reads 1"):
+        load_model(model)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "words"),
+    [
+        ("header", np.array([99, 500, 4, 3]), "format 99, this version reads"),
+        ("header", np.array([1, 500, 5, 3]), "a header of 5 and 3 features before other arrays"),
+        ("xx", np.zeros((4, 4), np.float32), "xx is float32"),
+        ("sum_y", np.zeros(2), "sum_y"),
+        ("header", np.array([1, -1, 4, 3]), "-1 rows"),
+        ("xx", np.full((4, 4), np.nan), "xx has a value that is not finite"),
+        ("sum_x", np.full(4, np.inf), "sum_x has a value that is not finite"),
+    ],
+)
+def test_a_file_of_other_shapes_or_format_is_refused(saved, name, array, words):
+    with np.load(saved) as stored:
+        arrays = {**stored, name: array}
+    np.savez(saved, **arrays)
+    with pytest.raises(ValueError, match=words):
+        Moments.load(saved)
+
+
+MAPS = ["fourier", "nystroem", "linear", "fastfood", ("linear", FourierFeatures(9, gamma=0.1))]
+
+
+@pytest.mark.parametrize("feature_map", MAPS)
+def test_a_loaded_model_answers_alike(halves, tmp_path, feature_map):
+    X, Y = halves
+    model = RCCA(3, feature_map=feature_map, n_features=(20, 30), reg=0.1, random_state=0)
+    model.fit(X, Y).fit_predictor(X, Y)
+    save_model(model, tmp_path / "model.npz")
+    again = load_model(tmp_path / "model.npz")
+    assert_array_equal(again.transform(X, Y), model.transform(X, Y))
+    assert_array_equal(again.predict(X), model.predict(X))
+    assert repr(again) == repr(model)
+    assert again.conditioning_ == model.conditioning_
+    with pytest.raises(ValueError, match="path needs the moments of a fit"):
+        again.path([5])
+
+
+def test_other_estimators_and_column_names(halves, tmp_path):
+    frame = pd.DataFrame(halves[0]).add_prefix("pixel")
+    whitened = NystroemFeatures(10, whiten=True)
+    model = RPCA(2, feature_map=whitened, random_state=np.random.default_rng(0))
+    save_model(model.fit(frame), tmp_path / "model.npz")
+    again = load_model(tmp_path / "model.npz")
+    assert_array_equal(again.transform(frame), model.transform(frame))
+    assert again.random_state is None
+    with pytest.raises(ValueError, match="feature names should match"):
+        again.transform(frame[frame.columns[::-1]])
+
+
+def test_only_models_of_the_library_are_saved_and_loaded(halves, tmp_path):
+    class Mine(RCCA):
+        pass
+
+    model = Mine(2, n_features=5, random_state=0).fit(*halves)
+    with pytest.raises(TypeError, match="is no estimator of rnca"):
+        save_model(model, tmp_path / "model.npz")
+    assert not (tmp_path / "model.npz").exists()

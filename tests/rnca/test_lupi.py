@@ -118,16 +118,12 @@ def test_pipeline_and_grid_search(digits):
     assert search.best_params_ == {"privilegedfeatures__reg": 1e-2}
 
 
-def test_constant_columns_add_the_label_s_variable(digits):
-    X, _, y, _ = digits
-    told = np.column_stack([np.ones(len(X)), y])
-    model = PrivilegedFeatures(**SETTINGS).fit(X, y, privileged=told)
+def test_constant_columns_and_labels_of_any_kind_and_none(digits):
+    X, told, y, _ = digits
+    constant = np.column_stack([np.ones(len(X)), y])  # adds the label's variable
+    model = PrivilegedFeatures(**SETTINGS).fit(X, y, privileged=constant)
     assert model.columns_.tolist() == [0, 1]
     assert np.abs(np.corrcoef(model.transform(X).T)[0, 1]) == pytest.approx(1.0)
-
-
-def test_labels_of_any_kind_and_none(digits):
-    X, told, y, _ = digits
     number, text = (
         PrivilegedFeatures(**SETTINGS).fit(X, labels, privileged=told[:, :2]).transform(X)
         for labels in (y, np.array(["even", "odd"])[y])
@@ -139,24 +135,22 @@ def test_labels_of_any_kind_and_none(digits):
 
 ROWS = np.random.default_rng(0).normal(size=(6, 2))
 SIGNS = np.array([0, 1, 0, 1, 0, 1])
-BAD = {
-    "no attributes": ((SIGNS, None), {}, "privileged=None: PrivilegedFeatures is fitted to"),
-    "missing attribute": (
-        (SIGNS, np.where(np.arange(12).reshape(6, 2) == 5, np.nan, 1.0)),
-        {},
-        "privileged contains NaN at row 2, column 1",
-    ),
-    "other length": ((SIGNS, ROWS[:5]), {}, "X has 6 rows but privileged has 5"),
-    "other labels": ((SIGNS[:5], ROWS), {}, "X has 6 rows but y has 5"),
-    "single class": ((np.ones(6), ROWS), {}, "y has the single class np.float64\\(1.0\\)"),
-    "nothing to tell": ((None, np.ones((6, 2))), {}, "privileged has constant columns only"),
-    "components": ((SIGNS, ROWS), {"n_components": 0}, "n_components=0: give an integer >= 1"),
-    "reg": ((SIGNS, ROWS), {"reg": -1.0}, "reg=-1.0: the regulariser must be"),
-}
+MISSING = np.where(np.arange(12).reshape(6, 2) == 5, np.nan, 1.0)
 
 
-@pytest.mark.parametrize(("given", "settings", "sentence"), BAD.values(), ids=BAD)
-def test_bad_input_is_named(given, settings, sentence):
-    y, told = given
+@pytest.mark.parametrize(
+    ("y", "told", "settings", "sentence"),
+    [
+        (SIGNS, None, {}, "privileged=None: PrivilegedFeatures is fitted to"),
+        (SIGNS, MISSING, {}, "privileged contains NaN at row 2, column 1"),
+        (SIGNS, ROWS[:5], {}, "X has 6 rows but privileged has 5"),
+        (SIGNS[:5], ROWS, {}, "X has 6 rows but y has 5"),
+        (np.ones(6), ROWS, {}, r"y has the single class np.float64\(1.0\)"),
+        (None, np.ones((6, 2)), {}, "privileged has constant columns only"),
+        (SIGNS, ROWS, {"n_components": 0}, "n_components=0: give an integer >= 1"),
+        (SIGNS, ROWS, {"reg": -1.0}, "reg=-1.0: the regulariser must be"),
+    ],
+)
+def test_bad_input_is_named(y, told, settings, sentence):
     with pytest.raises(ValueError, match=sentence):
         PrivilegedFeatures(n_features=5, **settings).fit(ROWS, y, privileged=told)

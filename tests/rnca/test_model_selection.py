@@ -55,7 +55,7 @@ def test_scores_are_those_of_a_loop_by_hand(halves, given, splitter):
     assert_allclose(fitted.standard_errors_, errors, rtol=0, atol=1e-9)
 
 
-def test_the_best_is_the_fit_of_all_rows(halves):
+def test_the_best_is_the_fit_of_all_rows_and_is_plotted(halves):
     fitted = search().fit(*halves)
     best = np.unravel_index(fitted.mean_scores_.argmax(), (2, 2))
     assert (fitted.best_reg_, fitted.best_size_) == (REGS[best[0]], (20, 50)[best[1]])
@@ -67,6 +67,11 @@ def test_the_best_is_the_fit_of_all_rows(halves):
     assert fitted.best_estimator_.n_features == (fitted.best_size_,) * 2
     assert_array_equal(fitted.transform(*halves), fitted.best_estimator_.transform(*halves))
     assert fitted.score(*halves) == fitted.best_estimator_.score(*halves)
+    mpl.use("Agg")
+    axes = fitted.plot()
+    assert fitted.plot() is not axes  # not drawn over each other
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels == ["reg = 0.0001", "reg = 0.01"]
 
 
 def test_rows_are_multiplied_once_and_mapped_twice(halves, monkeypatch):
@@ -114,26 +119,11 @@ def test_a_candidate_without_a_solution_is_never_chosen(halves):
         ({"regs": (1e-2, -1)}, "reg=-1: the regulariser must be"),
         ({"sizes": (2, 50)}, "n_components=3 is more than the 2 features of size 2"),
         ({"sizes": (0, 50)}, "m in sizes=0"),
+        ({"groups": np.zeros(1797)}, "n_splits=5 greater than the number of groups: 1"),
+        ({"groups": np.zeros(17)}, "inconsistent numbers of samples"),
     ],
 )
 def test_bad_input_is_named(halves, given, message):
+    settings = {name: value for name, value in given.items() if name != "groups"}
     with pytest.raises(ValueError, match=message):
-        search(**given).fit(*halves)
-
-
-def test_bad_groups_are_named(halves):
-    with pytest.raises(ValueError, match="n_splits=5 greater than the number of groups: 1"):
-        search().fit(*halves, groups=np.zeros(1797))
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        search().fit(*halves, groups=np.zeros(17))
-
-
-def test_it_plots_itself(halves):
-    mpl.use("Agg")
-    fitted = search().fit(*halves)
-    axes = fitted.plot()
-    assert fitted.plot() is not axes  # not drawn over each other
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
-        "reg = 0.0001",
-        "reg = 0.01",
-    ]
+        search(**settings).fit(*halves, groups=given.get("groups"))

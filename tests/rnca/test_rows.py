@@ -1,12 +1,12 @@
-"""Reading rows: grids, shards, streams, and tables larger than memory."""
+"""One pass over the rows: grids, shards, streams, tables larger than memory, and their moments."""
 
 import tracemalloc
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
-from rnca import RCCA, RPCA, NystroemFeatures
+from rnca import RCCA, RPCA, Moments, NystroemFeatures
 from rnca._core.rows import View, rechunk, shard_bounds
 
 
@@ -68,20 +68,17 @@ def test_a_table_on_disk_is_read_by_slices():
 
 
 @pytest.mark.parametrize(("estimator", "views_read"), [(RCCA, 2), (RPCA, 1)])
-def test_too_many_components_are_refused_before_the_pass(halves, estimator, views_read):
+def test_bad_settings_are_refused_before_the_pass(halves, estimator, views_read):
     tables = [SlicesOnly(np.tile(half, (7, 1))) for half in halves][:views_read]
+    if estimator is RCCA:
+        with pytest.raises(ValueError, match=r"reg=-1.0: the regulariser must be"):
+            RCCA(2, n_features=20, reg=-1.0).fit(*tables)
+        assert tables[0].reads == tables[1].reads == 0
     with pytest.raises(ValueError, match=r"n_components=21: with 20 .*at most 20"):
         estimator(21, n_features=20).fit(*tables)
     drawing = tables[0].reads
     estimator(2, n_features=20, chunk_size=100).fit(*tables)
     assert tables[0].reads > drawing + 120
-
-
-def test_a_bad_regulariser_is_refused_before_any_row_is_read(halves):
-    tables = [SlicesOnly(half) for half in halves]
-    with pytest.raises(ValueError, match=r"reg=-1.0: the regulariser must be"):
-        RCCA(2, n_features=20, reg=-1.0).fit(*tables)
-    assert tables[0].reads == tables[1].reads == 0
 
 
 def test_a_memory_map_is_never_read_whole(tmp_path):
@@ -119,3 +116,104 @@ def test_pages_of_a_memory_map_are_released(tmp_path):
     before = resident_file_bytes()
     model.fit(table[:, :20], table[:, 20:]).score(table[:, :20], table[:, 20:])
     assert resident_file_bytes() - before < 4e6
+
+
+@pytest.fixture
+def z():
+    rng = np.random.default_rng(0)
+    zx = rng.normal(size=(500, 4)) @ rng.normal(size=(4, 4)) + 3
+    return zx, zx[:, :3] ** 2 + rng.normal(size=(500, 3))
+
+
+def joint(moments):
+    cross = moments.covariance("xy")
+    return np.block([[moments.covariance("xx"), cross], [cross.T, moments.covariance("yy")]])
+
+
+def assert_same(moments, zx, zy, rtol=1e-12):
+    expected = np.cov(np.hstack([zx, zy]).astype(float).T)
+    assert moments.n == len(zx)
+    assert_allclose(joint(moments), expected, atol=rtol * np.abs(expected).max())
+    assert_allclose(moments.mean("x"), zx.mean(axis=0), rtol=rtol)
+    assert_allclose(moments.mean("y"), zy.mean(axis=0), rtol=rtol)
+
+
+FORMS = {
+    "plain": lambda zx, zy: (zx, zy),
+    # About the origin the sums would leave 1e-16 * (1e8)^2 = 1 of the covariance.
+    "large mean": lambda zx, zy: (zx + 1e8, zy - 1e8),
+    "halves far apart": lambda zx, zy: (np.r_[zx[:250], zx[250:] + 1e6], zy),
+    "not contiguous": lambda zx, zy: (np.repeat(zx, 2, axis=1)[:, ::2], np.asfortranarray(zy)),
+    "long doubles": lambda zx, zy: (zx.astype(np.longdouble), np.asfortranarray(zy, np.longdouble)),
+}
+
+
+@pytest.mark.parametrize("cuts", [(), (250,), (1, 2, 3), (499,), tuple(range(7, 500, 7)), (0, 500)])
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_any_chunks_and_shards_give_the_covariance(z, form, cuts):
+    given = form(*z)
+    before = [view.copy() for view in given]
+    updated, merged = Moments(4, 3), Moments(4, 3)
+    for zx, zy in zip(*(np.split(view, cuts) for view in given), strict=True):
+        updated.update(zx, zy)
+        merged.merge(Moments(4, 3).update(zx, zy))
+    for moments in (updated, merged):
+        assert_same(moments, *given, rtol=1e-11)
+    for view, kept in zip(given, before, strict=True):
+        assert_array_equal(view, kept)
+
+
+def test_float32_features_are_accumulated_in_float64():
+    # Each product is exact in float64; summed in float32, the small ones would vanish.
+    z = np.float32(1e4) + np.arange(20_000, dtype=np.float32)[:, None] % 3
+    moments = Moments(1)
+    for rows in np.array_split(z, 9):
+        moments.update(rows)
+    assert not moments.two_views
+    assert_allclose(moments.covariance("xx"), np.cov(z.T.astype(float)), rtol=1e-12)
+
+
+def test_covariances_larger_than_a_block_and_their_leading_blocks():
+    z = np.random.default_rng(0).normal(size=(50, 1400))
+    moments = Moments(1100, 300).update(z[:, :1100], z[:, 1100:])
+    moments.xx[np.triu_indices(1100, 1)] = np.nan  # which no one may read
+    expected = np.cov(z.T)
+    for m in (1100, 600, 2):
+        for which, columns in (("xx", slice(m)), ("xy", slice(1100, None))):
+            found = moments.covariance(which, m)
+            assert_allclose(found, expected[:m, columns], rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda zx, zy: Moments(0, 2), "^m_x=0: the number of features must be >= 1"),
+        (lambda zx, zy: Moments(-1, 2), "^m_x=-1: the number of features must be >= 1"),
+        (lambda zx, zy: Moments(2, 0), "^m_y=0: the number of features must be >= 1"),
+        (lambda zx, zy: Moments(4, targets=True), "targets are a second view"),
+        (lambda zx, zy: Moments(4).covariance("xx"), "moments of 0 rows: at least 2 rows"),
+        (lambda zx, zy: Moments(4).update(zx[:1]).mean("x"), "moments of 1 rows: at least 2 rows"),
+        (lambda zx, zy: Moments(4, 3).update(zx), "2 view.s., updated with 1"),
+        (lambda zx, zy: Moments(4).update(zx, zy), "1 view.s., updated with 2"),
+        (lambda zx, zy: Moments(4, 3).update(zx[:, :3], zy), r"zx has shape \(500, 3\), expected"),
+        (lambda zx, zy: Moments(4, 3).update(zx, zy[:400]), r"zy has shape \(400, 3\), expected"),
+        (lambda zx, zy: Moments(4, 3).update(zx[0], zy), r"zx has shape \(4,\)"),
+        (lambda zx, zy: Moments(4, 3).merge(Moments(4, 2)), r"sizes: \(4, 2\) into \(4, 3\)"),
+        (lambda zx, zy: Moments(4, 3).merge(Moments(4)), r"sizes: \(4, None\) into \(4, 3\)"),
+        (
+            lambda zx, zy: Moments(4, features="abc").merge(Moments(4, features="xyz")),
+            "other features: xyz into abc",
+        ),
+        (
+            lambda zx, zy: Moments(4, 3, targets=True).merge(Moments(4, 3)),
+            "other targets: False into True",
+        ),
+        (
+            lambda zx, zy: Moments(4, 3, targets=True).update(zx, zy).covariance("yy"),
+            "do not hold the targets' own covariance yy",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(z, call, message):
+    with pytest.raises(ValueError, match=message):
+        call(*z)

@@ -22,6 +22,8 @@ from rnca import (
     PrivilegedFeatures,
     RandomizedAutoencoder,
     RSpectralClustering,
+    load_model,
+    save_model,
 )
 from rnca.regression import FeatureRidge
 
@@ -76,7 +78,7 @@ ESTIMATORS = {
         "rnca.lupi.canonical_bases",
     ),
     "FeatureRidge": (
-        FeatureRidge(**SMALL, reg=1e-3),
+        FeatureRidge(**SMALL, reg=1e-3, linear_part=True),
         "Y",
         lambda m, X: m.predict(X),
         "rnca.regression.Factor",
@@ -219,6 +221,14 @@ def test_chunks_and_memory_maps_change_nothing_beyond_rounding(views, tmp_path, 
             for size, x in ((600, X), (33, mapped))
         )
         assert_allclose(other, one, atol=atol)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_any_estimator_answers_alike_when_saved_and_loaded(views, tmp_path, name):
+    (X, Y), (model, given, answer, _) = views, ESTIMATORS[name]
+    fitted = fitted_to(clone(model), X, Y, given)
+    save_model(fitted, tmp_path / "model.npz")
+    assert_array_equal(answer(load_model(tmp_path / "model.npz"), X), answer(fitted, X))
 
 
 def swapped(frame):

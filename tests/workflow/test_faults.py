@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,10 @@ MINE = ("--configfile", "mine.yaml")
 
 
 def test_killed_run_continues_to_the_same_numbers(project, finished):
-    command = ["rcca", "--configfile=config/test.yaml"]
+    fits = finished.directory.glob("results/test/rcca/*/[!d]*.sums.csv")
+    sums = [str(file.relative_to(finished.directory)) for file in fits]
+    assert len(sums) == 4
+    command = [*sums, "--configfile=config/test.yaml"]
     launcher = project.start("-m", "workflow.launch", *command)
     wait_for(lambda: list(project.directory.glob("results/test/rcca/*/*.sums.csv")), launcher)
     (snakemake,) = psutil.Process(launcher.pid).children()
@@ -29,15 +33,9 @@ def test_killed_run_continues_to_the_same_numbers(project, finished):
     code, screen = project.launch(*command)
     assert code == 0, screen
     assert "The last run was killed: continuing it" in screen
-    fits = [
-        file.relative_to(finished.directory)
-        for kind in ("sums", "components")
-        for file in finished.directory.glob(f"results/test/rcca/*/[!d]*.{kind}.csv")
-    ]
-    assert len(fits) == 2 * 4
-    for fit in fits:
-        tolerance = TOLERANCE[fit.name.partition("-")[0]]
-        found, expected = (pd.read_csv(each.file(str(fit))) for each in (project, finished))
+    for name in [*sums, *(each.replace("sums", "components") for each in sums)]:
+        tolerance = TOLERANCE[Path(name).name.partition("-")[0]]
+        found, expected = (pd.read_csv(each.file(name)) for each in (project, finished))
         pd.testing.assert_frame_equal(found, expected, rtol=tolerance, atol=tolerance)
 
 
@@ -89,15 +87,6 @@ def test_unavailable_dataset_costs_nothing_else_and_is_tried_again(project):
     assert project.planned(*MINE) == {}
 
 
-def test_what_could_not_be_fetched_is_said_at_the_end_though_no_experiment_uses_it(project):
-    project.write_own(prepare=["xrmb"])
-    code, screen = project.launch(*MINE)
-    assert code == 0, screen
-    words = "Could not be fetched, and is tried again by the next run: xrmb: could not fetch xrmb.1"
-    assert words in " ".join(screen.split())
-    assert "All that these settings ask for was run." not in screen
-
-
 def test_run_whose_datasets_are_all_skipped_ends_well_and_says_so_in_every_stage(project):
     skip = [name for name, entry in CATALOGUE.items() if entry.source is None]
     settings = yaml.safe_dump(TEST_SETTINGS | {"skip": skip})
@@ -109,8 +98,8 @@ def test_run_whose_datasets_are_all_skipped_ends_well_and_says_so_in_every_stage
         assert "**: not run, left out by `skip` in the settings" in table, name
 
 
-def test_target_data_says_what_is_unavailable_and_what_was_tried(project):
-    project.write_own(prepare=["mine", "xrmb"], skip=["awa"], rcca={})
+def test_what_could_not_be_fetched_is_said_at_the_end_though_no_experiment_uses_it(project):
+    project.write_own(prepare=["xrmb"], skip=["awa"])
     code, screen = project.launch("data", *MINE)
     assert code == 0, screen
     table = project.file("results/mine/tables/data.md").read_text(encoding="utf-8")
@@ -121,3 +110,9 @@ def test_target_data_says_what_is_unavailable_and_what_was_tried(project):
     log = project.file("results/mine/logs/fetch/xrmb.log").read_text(encoding="utf-8")
     assert re.search(r"https://raw.githubusercontent.com/\S+/xrmb.1: ConnectionRefusedError", log)
     assert "By hand: put it at data/cache/git-blob-" in log
+
+    code, screen = project.launch(*MINE)
+    assert code == 0, screen
+    words = "Could not be fetched, and is tried again by the next run: xrmb: could not fetch xrmb.1"
+    assert words in " ".join(screen.split())
+    assert "All that these settings ask for was run." not in screen

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid
 import venv
 from contextlib import suppress
 from itertools import pairwise
@@ -18,12 +19,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from projects import ROOT, Project, wait_for, write_record_of
+from projects import ROOT, wait_for, write_record_of
 from workflow import launch
 from workflow.lib.provenance import record_of
 
 LAUNCHER = [sys.executable, "-m", "workflow.launch"]
-MARK = "RNCA_RUN_ID"
 ADVICE = "The same command continues where this run stopped"
 
 # `second` beats into a file until it is told to end, so that an orphan is seen to write.
@@ -63,29 +63,23 @@ class Toy:
             "Snakefile": SNAKEFILE,
             "config/config.yaml": "run: default\n",
             "profiles/default/config.yaml": "cores: 1\nrerun-incomplete: true\nquiet: [rules]\n",
-            "results/default/summary.txt": "the headline\n",
+            "results/default/summary.txt": "the headline: 1.0 ± 0.5\n",
             "results/default/report.html": "the report\n",
-            "results/other/summary.txt": "another headline\n",
-            "results/other/report.html": "another report\n",
         }.items():
             (directory / path).parent.mkdir(parents=True, exist_ok=True)
-            (directory / path).write_text(text)
+            (directory / path).write_text(text, encoding="utf-8")
             if path.startswith("results"):
                 write_record_of(directory / path)
 
-    def summarise(self, text: str) -> None:
-        summary = self.directory / "results" / "default" / "summary.txt"
-        summary.write_text(text, encoding="utf-8")
-        write_record_of(summary)
-
     def start(self, *command: str) -> subprocess.Popen[str]:
+        """Start a process on a terminal that cannot show every sign."""
         process = subprocess.Popen(
             command,
             cwd=self.directory,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"},
             preexec_fn=heed_signals,
         )
         self.started.append(process)
@@ -94,21 +88,25 @@ class Toy:
     def launch(self, *arguments: str) -> subprocess.Popen[str]:
         return self.start(*LAUNCHER, *arguments)
 
-    def launch_to_end(self, *arguments: str) -> tuple[int, str, str]:
-        process = self.launch(*arguments)
-        out, err = process.communicate(timeout=180)
-        return process.returncode, out, err
+    def launch_until_beating(self) -> tuple[subprocess.Popen[str], psutil.Process]:
+        """Launch; return the launcher and its Snakemake once the second job is at work."""
+        launcher = self.launch()
+        self.wait_until_beating()
+        (snakemake,) = psutil.Process(launcher.pid).children()
+        return launcher, snakemake
 
     def ends(self, *arguments: str) -> str:
         """Launch; return what it prints when it ends well."""
-        code, out, err = self.launch_to_end(*arguments)
-        assert code == 0, err
+        process = self.launch(*arguments)
+        out, err = process.communicate(timeout=180)
+        assert process.returncode == 0, err
         return out
 
     def fails(self, *arguments: str) -> str:
         """Launch; return what it says when it fails."""
-        code, out, err = self.launch_to_end(*arguments)
-        assert (code, out) == (1, "")
+        process = self.launch(*arguments)
+        out, err = process.communicate(timeout=180)
+        assert (process.returncode, out) == (1, "")
         assert "Traceback" not in err
         return err
 
@@ -131,10 +129,6 @@ class Toy:
     def runs(self) -> list[str]:
         return (self.directory / "runs.txt").read_text().split()
 
-    def snakemake_of(self, launcher: subprocess.Popen[str]) -> psutil.Process:
-        (child,) = psutil.Process(launcher.pid).children()
-        return child
-
     def stop(self) -> None:
         self.let_go()
         for process in self.started:
@@ -151,22 +145,30 @@ def toy(tmp_path):
     toy.stop()
 
 
-def kill_both(toy):
-    """Kill the launcher and Snakemake; return the record of the run and the job that is left."""
-    launcher = toy.launch()
-    toy.wait_until_beating()
-    snakemake = toy.snakemake_of(launcher)
-    (orphan,) = snakemake.children()
-    snakemake.kill()
-    launcher.kill()
-    launcher.wait()
-    return json.loads(toy.record.read_text()), orphan
+@pytest.fixture
+def refusal(monkeypatch):
+    """Call the launcher in this process; return why it does not come to run Snakemake."""
+
+    def refusal(directory: Path, *arguments: str) -> str:
+        monkeypatch.chdir(directory)
+        monkeypatch.setattr(sys, "argv", ["launch", *arguments])
+        monkeypatch.setattr(launch, "run", None)
+        with pytest.raises(SystemExit) as refused:
+            launch.main()
+        return str(refused.value)
+
+    return refusal
 
 
 def test_killed_run_continues_and_its_orphan_ends(toy):
-    _, orphan = kill_both(toy)
+    launcher, snakemake = toy.launch_until_beating()
+    (orphan,) = snakemake.children()
+    launcher.kill()
+    launcher.wait()
+    assert f"kill {snakemake.pid}\n" in toy.fails()
+    snakemake.kill()
     toy.wait_until_beating()
-    assert MARK in orphan.environ()
+    assert launch.MARK in orphan.environ()
 
     again = toy.launch()
     assert "left-over processes ended" in again.stderr.readline()
@@ -174,15 +176,14 @@ def test_killed_run_continues_and_its_orphan_ends(toy):
     toy.let_go()
     out, _ = again.communicate(timeout=180)
     assert again.returncode == 0
-    assert out.startswith("\nthe headline\n")
+    assert out.startswith("\nthe headline: 1.0 ? 0.5\n")
     assert out.endswith("\nReport: results/default/report.html\n")
     assert toy.runs() == ["first", "second", "second"]
 
 
 def test_killed_snakemake_leaves_nothing_behind(toy):
-    launcher = toy.launch()
-    toy.wait_until_beating()
-    toy.snakemake_of(launcher).kill()
+    launcher, snakemake = toy.launch_until_beating()
+    snakemake.kill()
     _, err = launcher.communicate(timeout=180)
     assert launcher.returncode == 128 + signal.SIGKILL
     assert ADVICE in err
@@ -191,17 +192,7 @@ def test_killed_snakemake_leaves_nothing_behind(toy):
     toy.ends()
 
 
-def test_snakemake_that_outlives_its_launcher_keeps_the_directory(toy):
-    launcher = toy.launch()
-    toy.wait_until_beating()
-    snakemake = toy.snakemake_of(launcher)
-    launcher.kill()
-    launcher.wait()
-    assert f"kill {snakemake.pid}\n" in toy.fails()
-    toy.wait_until_beating()
-
-
-def test_second_of_two_at_once_names_the_first(toy):
+def test_second_of_two_at_once_names_the_first_and_a_copy_leaves_it_alone(toy, tmp_path):
     pair = [toy.launch(), toy.launch()]
     wait_for(lambda: any(process.poll() is not None for process in pair), seconds=120)
     winner, loser = sorted(pair, key=lambda process: process.poll() is not None)
@@ -209,9 +200,14 @@ def test_second_of_two_at_once_names_the_first(toy):
     assert "is in use by another run" in loser.stderr.read()
 
     toy.wait_until_beating()
-    assert f"kill {toy.snakemake_of(winner).pid}\n" in toy.fails()
+    (snakemake,) = psutil.Process(winner.pid).children()
+    assert f"kill {snakemake.pid}\n" in toy.fails()
     plain = toy.start(sys.executable, "-m", "snakemake")
     assert "Directory cannot be locked" in plain.communicate(timeout=180)[1]
+    shutil.copytree(toy.directory, tmp_path / "copy")
+    err = Toy(tmp_path / "copy").fails()
+    assert f"in {toy.directory}. Start it there again, or, if none of its processes is left" in err
+    toy.wait_until_beating()
     toy.let_go()
     assert winner.wait(timeout=180) == 0
     assert toy.runs() == ["first", "second"]
@@ -232,8 +228,7 @@ def test_lock_of_plain_snakemake_is_respected_alive_and_dead(toy):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_interrupt_stops_the_jobs_and_leaves_no_lock(toy, number):
-    launcher = toy.launch()
-    toy.wait_until_beating()
+    launcher, _ = toy.launch_until_beating()
     os.kill(launcher.pid, number)
     launcher.communicate(timeout=180)
     assert launcher.returncode == 1
@@ -241,127 +236,27 @@ def test_interrupt_stops_the_jobs_and_leaves_no_lock(toy, number):
     assert not list(toy.directory.glob(".snakemake/locks/*"))
 
 
-def test_termination_lets_the_current_job_finish(toy):
-    launcher = toy.launch()
+def test_hangup_stops_a_run_that_a_shell_started_in_the_background(toy):
+    """Such a shell starts it with SIGINT ignored."""
+    command = f"{shlex.join(LAUNCHER)} & echo $!; wait $!"
+    shell = toy.start("sh", "-c", command)
+    launcher = psutil.Process(int(shell.stdout.readline()))
     toy.wait_until_beating()
+    launcher.send_signal(signal.SIGINT)
+    toy.wait_until_beating()
+    launcher.send_signal(signal.SIGHUP)
+    shell.communicate(timeout=60)
+    assert toy.is_still()
+    assert not list(toy.directory.glob(".snakemake/locks/*"))
+
+
+def test_termination_lets_the_current_job_finish(toy):
+    launcher, _ = toy.launch_until_beating()
     launcher.terminate()
     toy.wait_until_beating()
     toy.let_go()
     launcher.communicate(timeout=180)
     assert (toy.directory / "second.txt").exists()
-
-
-def test_summary_is_that_of_the_run_named_last(toy):
-    toy.let_go()
-    (toy.directory / "other.yaml").write_text("run: other\n")
-    out = toy.ends("--configfile", "config/config.yaml", "other.yaml")
-    assert out.startswith("\nanother headline\n")
-    out = toy.ends("--configfile", "other.yaml", "--config", "run=default")
-    assert out.startswith("\nthe headline\n")
-
-
-@pytest.mark.parametrize("option", ["--profile", "--workflow-profile"])
-@pytest.mark.parametrize("text", ["configfile: other.yaml", "config: [run=other]"])
-def test_summary_is_that_of_the_run_that_a_profile_names(toy, option, text):
-    toy.let_go()
-    (toy.directory / "other.yaml").write_text("run: other\n")
-    (toy.directory / "mine").mkdir()
-    (toy.directory / "mine" / "config.yaml").write_text(f"cores: 1\n{text}\n")
-    assert toy.ends(option, "mine").startswith("\nanother headline\n")
-
-
-@pytest.mark.parametrize(
-    "arguments", [("first.txt", "--configfile=config/config.yaml"), ("--until", "first")]
-)
-def test_old_summary_is_not_shown_for_a_part_of_the_run(toy, arguments):
-    assert "headline" not in toy.ends(*arguments)
-    assert (toy.directory / "first.txt").exists()
-
-
-def test_summary_made_by_the_run_is_shown_whatever_its_target(toy):
-    rule = """
-rule summary:
-    output: "results/default/summary.txt"
-    shell: "echo new headline > {output}"
-"""
-    toy.summarise("new headline\n")
-    (toy.directory / "Snakefile").write_text(SNAKEFILE + rule)
-    assert toy.ends("summary", "--forcerun", "summary").startswith("\nnew headline\n")
-
-
-@pytest.mark.parametrize("name", ["summary.txt", "report.html"])
-@pytest.mark.parametrize("harm", ["cut", "no record"])
-def test_result_that_is_not_what_a_job_wrote_is_not_announced(toy, name, harm):
-    toy.let_go()
-    file = toy.directory / "results" / "default" / name
-    if harm == "no record":
-        record_of(file).unlink()
-    else:
-        file.write_text(file.read_text()[:-5])
-    assert f"Not all results are what this run computed. results/default/{name}" in toy.fails()
-
-
-BOMB = "a: &a [x, x]\n" + "".join(
-    f"{b}: &{b} [*{a}, *{a}, *{a}]\n" for a, b in pairwise("abcdefghijklmnop")
-)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (None, "there is no such file of settings under"),
-        ("run: a\nrun: b\n", "line 2: the key 'run' is given twice"),
-        ("run: a\nrcca: {one: {m: 1, m: 2}}\n", "line 2: the key 'm' is given twice"),
-        ("run: a\n<<: {seed: 1}\n<<: {seed: 2}\n", "line 3: the key '<<' is given twice"),
-        ("run: a\nseed: 0042\n", "line 2: 0042: write numbers in decimal digits"),
-        ("run: a\nseed: 1:30\n", "line 2: 1:30: write numbers in decimal digits"),
-        (BOMB, "more than 100000 values, aliases included"),
-        ("run: &a [*a]\n", "line 1: a value that contains itself"),
-        ("run: " + "[" * 10_000, "nested too deeply"),
-        ('__use_yte__: true\n?open("ran", "w"): 1\n', "__use_yte__: settings are values"),
-    ],
-    ids=[
-        *("missing", "twice", "below", "merged", "octal", "base 60"),
-        *("bomb", "itself", "deep", "template"),
-    ],
-)
-def test_file_that_says_more_or_less_than_it_seems_is_refused_before_anything_runs(
-    toy, text, words
-):
-    if text is not None:
-        (toy.directory / "mine.yaml").write_text(text)
-    started = time.monotonic()
-    err = toy.fails("--configfile", "mine.yaml")
-    assert time.monotonic() - started < 30
-    assert err.startswith("mine.yaml: ")
-    assert words in err
-    assert not (toy.directory / "ran").exists()
-
-
-def test_file_of_the_future_is_named_before_anything_is_deleted(toy):
-    toy.let_go()
-    os.utime(toy.directory / "results" / "default" / "summary.txt", (2**32, 2**32))
-    err = toy.fails()
-    assert "results/default/summary.txt: of 2106-02-07" in err
-    assert not (toy.directory / "runs.txt").exists()
-    advice = err.partition("present time: ")[2]
-    subprocess.run(advice, shell=True, check=False, capture_output=True, cwd=toy.directory)
-    toy.ends()
-
-
-def test_summary_is_shown_where_not_every_sign_can_be(toy):
-    toy.let_go()
-    toy.summarise("1.0 ± 0.5\n")
-    shell = toy.start("env", "PYTHONIOENCODING=ascii", *LAUNCHER)
-    out, _ = shell.communicate(timeout=180)
-    assert shell.returncode == 0
-    assert "1.0 ? 0.5" in out
-
-
-@pytest.mark.parametrize("option", ["-np", "--list-rules", "--dag", "--summary", "--unlock"])
-def test_what_runs_nothing_prints_no_summary(toy, option):
-    assert "headline" not in toy.ends(option)
-    assert not (toy.directory / "first.txt").exists()
 
 
 def test_signal_before_it_can_be_passed_on_stops_the_run(toy):
@@ -394,37 +289,18 @@ def test_interrupt_while_results_are_compared_ends_the_launcher(toy):
     found = json.loads(record.read_text()) | {"inputs": {"results/large.bin": "0" * 64}}
     record.write_text(json.dumps(found))
     launcher = toy.launch()
-    wait_for(lambda: is_reading(launcher, large), launcher, seconds=180)
+
+    def is_reading():
+        with suppress(psutil.NoSuchProcess):
+            opened = psutil.Process(launcher.pid).open_files()
+            return str(large) in [file.path for file in opened]
+
+    wait_for(is_reading, launcher, seconds=180)
     os.kill(launcher.pid, signal.SIGINT)
     out, err = launcher.communicate(timeout=60)
     assert launcher.returncode == 128 + signal.SIGINT
     assert out == ""
     assert "Traceback" not in err
-
-
-def is_reading(process, file):
-    with suppress(psutil.NoSuchProcess):
-        return str(file) in [opened.path for opened in psutil.Process(process.pid).open_files()]
-    return False
-
-
-MEMORY_SNAKEFILE = """
-rule all:
-    input: "memory.txt"
-
-rule memory:
-    output: "memory.txt"
-    resources: mem_mb=10**9
-    shell: "echo {resources.mem_mb} > {output}"
-"""
-
-
-@pytest.mark.parametrize("given", [(), ("--resources", "mem_mb=123")])
-def test_no_job_is_promised_more_memory_than_there_is(toy, given):
-    (toy.directory / "Snakefile").write_text(MEMORY_SNAKEFILE)
-    toy.ends("memory.txt", *given)
-    promised = int((toy.directory / "memory.txt").read_text())
-    assert promised == (123 if given else psutil.virtual_memory().total // 10**6)
 
 
 MISTAKEN = f"raise __import__('snakemake').exceptions.WorkflowError('mistakes')\n{SNAKEFILE}"
@@ -448,25 +324,131 @@ def test_only_what_a_repetition_may_mend_brings_the_advice(
     assert (ADVICE in err.splitlines()[-1]) == is_advised
 
 
-def test_hangup_stops_a_run_that_a_shell_started_in_the_background(toy):
-    """Such a shell starts it with SIGINT ignored."""
-    command = f"{shlex.join(LAUNCHER)} & echo $!; wait $!"
-    shell = toy.start("sh", "-c", command)
-    launcher = psutil.Process(int(shell.stdout.readline()))
-    toy.wait_until_beating()
-    launcher.send_signal(signal.SIGINT)
-    toy.wait_until_beating()
-    launcher.send_signal(signal.SIGHUP)
-    shell.communicate(timeout=60)
-    assert toy.is_still()
-    assert not list(toy.directory.glob(".snakemake/locks/*"))
+MEMORY_SNAKEFILE = """
+rule memory:
+    output: "memory.txt"
+    resources: mem_mb=10**9
+    shell: "echo {resources.mem_mb} > {output}"
+"""
+
+
+@pytest.mark.parametrize("given", [(), ("--resources", "mem_mb=123")])
+def test_no_job_is_promised_more_memory_than_there_is(toy, given):
+    (toy.directory / "Snakefile").write_text(MEMORY_SNAKEFILE)
+    toy.ends("memory.txt", *given)
+    promised = int((toy.directory / "memory.txt").read_text())
+    assert promised == (123 if given else psutil.virtual_memory().total // 10**6)
+
+
+@pytest.mark.parametrize("option", ["-np", "--list-rules", "--dag", "--summary", "--unlock"])
+def test_what_runs_nothing_prints_no_summary(toy, option):
+    assert "headline" not in toy.ends(option)
+    assert not (toy.directory / "first.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("profile", "arguments", "name"),
+    [
+        ("", ["--configfile", "config/config.yaml", "other.yaml"], "other"),
+        ("", ["--configfile", "other.yaml", "--config", "run=default"], "default"),
+        ("configfile: other.yaml", ["--profile", "mine"], "other"),
+        ("config: [run=other]", ["--profile", "mine"], "other"),
+        ("configfile: other.yaml", ["--workflow-profile", "mine"], "other"),
+        ("config: [run=other]", ["--workflow-profile", "mine"], "other"),
+    ],
+)
+def test_summary_is_that_of_the_run_named_last(toy, monkeypatch, profile, arguments, name):
+    monkeypatch.chdir(toy.directory)
+    Path("other.yaml").write_text("run: other\n")
+    Path("mine").mkdir()
+    Path("mine", "config.yaml").write_text(f"cores: 1\n{profile}\n")
+    assert launch.read_config(launch.read_options(arguments), toy.directory)["run"] == name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "started", "is_shown"),
+    [
+        ([], 1e12, True),
+        (["first.txt", "--configfile=config/config.yaml"], 1e12, False),
+        (["--until", "first"], 1e12, False),
+        (["summary"], 0.0, True),
+    ],
+)
+def test_old_summary_is_not_shown_for_a_part_of_the_run(
+    toy, monkeypatch, capsys, arguments, started, is_shown
+):
+    monkeypatch.chdir(toy.directory)
+    options = launch.read_options(arguments)
+    assert launch.finish(options, Path("results", "default"), started) == 0
+    assert ("the headline" in capsys.readouterr().out) == is_shown
+
+
+BOMB = "a: &a [x, x]\n" + "".join(
+    f"{b}: &{b} [*{a}, *{a}, *{a}]\n" for a, b in pairwise("abcdefghijklmnop")
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (None, "there is no such file of settings under"),
+        ("run: a\nrun: b\n", "line 2: the key 'run' is given twice"),
+        ("run: a\nrcca: {one: {m: 1, m: 2}}\n", "line 2: the key 'm' is given twice"),
+        ("run: a\n<<: {seed: 1}\n<<: {seed: 2}\n", "line 3: the key '<<' is given twice"),
+        ("run: a\nseed: 0042\n", "line 2: 0042: write numbers in decimal digits"),
+        ("run: a\nseed: 1:30\n", "line 2: 1:30: write numbers in decimal digits"),
+        (BOMB, "more than 100000 values, aliases included"),
+        ("run: &a [*a]\n", "line 1: a value that contains itself"),
+        ("run: " + "[" * 10_000, "nested too deeply"),
+        ('__use_yte__: true\n?open("ran", "w"): 1\n', "__use_yte__: settings are values"),
+    ],
+    ids=[
+        *("missing", "twice", "below", "merged", "octal", "base 60"),
+        *("bomb", "itself", "deep", "template"),
+    ],
+)
+def test_file_that_says_more_or_less_than_it_seems_is_refused_before_anything_runs(
+    toy, refusal, text, words
+):
+    if text is not None:
+        (toy.directory / "mine.yaml").write_text(text)
+    started = time.monotonic()
+    said = refusal(toy.directory, "--configfile", "mine.yaml")
+    assert time.monotonic() - started < 30
+    assert said.startswith("mine.yaml: ")
+    assert words in said
+    assert not (toy.directory / "ran").exists()
+
+
+# Other file systems than Linux's in memory do not take every date.
+MEMORY = Path("/dev/shm")
+
+
+@pytest.mark.parametrize("date", [2**32, 2**45] if MEMORY.is_dir() else [2**32])
+def test_file_of_the_future_is_named_with_the_remedy(refusal, date):
+    with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as place:
+        toy = Toy(Path(place))
+        os.utime(toy.directory / "results" / "default" / "summary.txt", (date, date))
+        said = refusal(toy.directory)
+        assert said.startswith("results/default/summary.txt: its time lies ")
+        remedy = said.partition("present time: ")[2]
+        subprocess.run(remedy, shell=True, check=False, capture_output=True, cwd=place)
+        launch.check_times(toy.directory)
 
 
 @pytest.fixture
 def bystander():
-    """A process that no launcher started."""
-    environment = {key: value for key, value in os.environ.items() if key != MARK}
+    """A process with the id of a run that it may not belong to, and that run's record."""
+    run_id = uuid.uuid4().hex
+    environment = os.environ | {launch.MARK: run_id}
     process = subprocess.Popen(["sleep", "600"], env=environment, process_group=0)
+    process.record = {
+        "run_id": run_id,
+        "pid": process.pid,
+        "started": 0.0,
+        "uid": os.getuid(),
+        "host": platform.node(),
+    }
     yield process
     process.kill()
     process.wait()
@@ -488,34 +470,38 @@ def bystander():
     ],
     ids=lambda text: str(text)[:20],
 )
-def test_what_is_no_record_is_refused_by_name(tmp_path, bystander, text):
-    valid = {
-        "run_id": "0" * 32,
-        "pid": bystander.pid,
-        "started": 0.0,
-        "uid": os.getuid(),
-        "host": platform.node(),
-        "directory": str(tmp_path),
-    }
+def test_what_is_no_record_is_refused_by_name(toy, refusal, bystander, text):
     if isinstance(text, dict):
-        text = json.dumps(valid | text)
-    (tmp_path / ".snakemake").mkdir()
-    (tmp_path / launch.RECORD).write_text(text, errors="surrogateescape")
-    with (
-        launch.take(tmp_path) as record,
-        pytest.raises(SystemExit, match=r"json is not a record of a run\..+remove that file"),
-    ):
-        launch.clean_up(record, tmp_path)
+        text = json.dumps(bystander.record | {"directory": str(toy.directory)} | text)
+    toy.record.parent.mkdir()
+    toy.record.write_text(text, errors="surrogateescape")
+    said = refusal(toy.directory)
+    assert said.startswith(f"{toy.record} is not a record of a run.")
+    assert said.endswith("remove that file.")
     assert bystander.poll() is None
 
 
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda path: path.symlink_to("../mine")])
-def test_what_is_no_file_in_the_place_of_the_record_is_named(tmp_path, make):
-    (tmp_path / ".snakemake").mkdir()
-    make(tmp_path / launch.RECORD)
-    with pytest.raises(SystemExit, match=r"rnca-launch\.json"), launch.take(tmp_path) as record:
-        launch.clean_up(record, tmp_path)
-    assert not (tmp_path / "mine").exists()
+def test_what_is_no_file_in_the_place_of_the_record_is_named(toy, refusal, make):
+    toy.record.parent.mkdir()
+    make(toy.record)
+    assert "rnca-launch.json" in refusal(toy.directory)
+    assert not (toy.directory / "mine").exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"pid": 1}, {"started": 2.0**40}, {"uid": 65534}, {"run_id": "0" * 32}],
+    ids=lambda change: next(iter(change)),
+)
+def test_process_that_is_not_provably_the_runs_is_not_ended(tmp_path, bystander, change):
+    run = launch.Run(**bystander.record | {"directory": str(tmp_path)} | change)
+    if "run_id" in change:  # no process has it
+        assert launch.end(run) == 0
+    else:
+        with pytest.raises(SystemExit, match=rf"not all of them.+: {bystander.pid} \(sleep\)"):
+            launch.end(run)
+    assert bystander.poll() is None
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root to give a file to another user")
@@ -529,73 +515,20 @@ def test_lock_of_another_user_stays(tmp_path):
     assert [lock.name for lock in locks.iterdir()] == ["other.lock"]
 
 
-@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="needs a file system with any date")
-def test_file_of_a_date_beyond_all_calendars_is_named():
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as place:
-        file = Path(place, "results", "report.html")
-        file.parent.mkdir()
-        file.touch()
-        os.utime(file, (2**45, 2**45))
-        with pytest.raises(SystemExit, match=r"results/report\.html: of .+ in the future"):
-            launch.check_times(Path(place))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"pid": 1}, {"started": 2.0**40}, {"run_id": "0" * 32}],
-    ids=lambda change: next(iter(change)),
-)
-def test_process_that_is_not_provably_the_runs_is_not_ended(toy, change):
-    record, orphan = kill_both(toy)
-    toy.record.write_text(json.dumps(record | change))
-    if "run_id" in change:  # no process has it
-        assert "(0 left-over processes ended)" in toy.launch_to_end("--dry-run")[2]
-    else:
-        assert f"{orphan.pid} (" in toy.fails("--dry-run")
-    toy.wait_until_beating()
-    orphan.kill()
-
-
-def test_copy_of_a_directory_does_not_end_the_run_in_the_original(toy, tmp_path):
-    launcher = toy.launch()
-    toy.wait_until_beating()
-    shutil.copytree(toy.directory, tmp_path / "copy")
-    err = Toy(tmp_path / "copy").fails()
-    assert f"in {toy.directory}. Start it there again, or, if none of its processes is left" in err
-    assert launcher.poll() is None
-    toy.wait_until_beating()
-
-
-@pytest.mark.skipif(os.getuid() != 0, reason="needs root to see another user's processes")
-def test_process_of_another_user_is_not_ended(toy):
-    record, orphan = kill_both(toy)
-    orphan.kill()
-    environment = os.environ | {MARK: record["run_id"]}
-    other = subprocess.Popen(["sleep", "600"], env=environment, user=65534, process_group=0)
-    toy.record.write_text(json.dumps(record | {"pid": other.pid}))
-    assert f"{other.pid} (sleep)" in toy.fails()
-    assert other.poll() is None
-    other.kill()
-    other.wait()
-    toy.let_go()
-    toy.ends()
-
-
-@pytest.mark.parametrize("module", ["workflow.launch", "snakemake"])
-def test_environment_in_a_directory_with_a_space(tmp_path, module):
+def test_environment_in_a_directory_with_a_space(project):
     """Snakemake does not quote the path of its interpreter."""
-    project = Project(tmp_path / "a b")
     venv.create(project.file("venv"), symlinks=True)
     installed = [path for path in sys.path if path.endswith("site-packages")]
     (site,) = project.directory.glob("venv/lib/python*/site-packages")
     (site / "outer.pth").write_text("\n".join(installed))
-    done = subprocess.run(
-        [project.file("venv/bin/python"), "-m", module, "data/prepared/digits"],
-        cwd=project.directory,
-        env=project.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert project.file("data/prepared/digits").exists()
+    for module, name in (("workflow.launch", "digits"), ("snakemake", "patches")):
+        done = subprocess.run(
+            [project.file("venv/bin/python"), "-m", module, f"data/prepared/{name}"],
+            cwd=project.directory,
+            env=project.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert project.file(f"data/prepared/{name}").exists()

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tomllib
 from importlib.metadata import distributions, packages_distributions
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,9 +16,9 @@ from packaging.utils import canonicalize_name
 
 import kernels
 import rnca
+from projects import ROOT
 from workflow.lib.requests import closure
 
-ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 CONDA_NAMES = {"matplotlib": "matplotlib-base", "snakemake": "snakemake-minimal"}
 PIP_ONLY = {"kaldi-native-fbank>=1.20"}
@@ -27,10 +26,8 @@ PIP_ONLY = {"kaldi-native-fbank>=1.20"}
 
 def direct(*extras: str) -> list[Requirement]:
     project = PROJECT["project"]
-    lines = project["dependencies"] + [
-        line for extra in extras for line in project["optional-dependencies"][extra]
-    ]
-    return [Requirement(line) for line in lines]
+    optional = [project["optional-dependencies"][extra] for extra in extras]
+    return [Requirement(line) for lines in (project["dependencies"], *optional) for line in lines]
 
 
 # What each lock must hold; the editable installation builds with what is locked too.
@@ -107,13 +104,6 @@ def run_without_extras(code: str, **options: Any) -> subprocess.CompletedProcess
     )
 
 
-def test_library_needs_its_own_dependencies_only():
-    names = "import rnca\nprint(*(getattr(rnca, name).__name__ for name in rnca.__all__))"
-    done = run_without_extras(names)
-    assert done.stderr == ""
-    assert done.stdout.split() == rnca.__all__
-
-
 def test_datasets_without_the_extras_say_what_to_install():
     module = "sys.argv[1:] = ['list']\nrunpy.run_module('workflow.data', run_name='__main__')"
     done = run_without_extras(module)
@@ -122,11 +112,8 @@ def test_datasets_without_the_extras_say_what_to_install():
     assert "Traceback" not in done.stderr
 
 
-def test_numerical_tests_that_are_run_under_every_kernel_are_there():
+def test_files_that_others_name_are_there_and_agree():
     assert [path for path in kernels.FILES if not path.exists()] == []
-
-
-def test_citation_has_the_version_of_the_library():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert rnca.__version__ == citation["version"]
 
@@ -145,31 +132,30 @@ def installed(tmp_path_factory):
 
 
 def test_wheel_holds_the_library_alone_with_its_metadata(installed):
-    assert {path.name for path in installed.iterdir()} == {
-        "rnca",
-        f"rnca-{rnca.__version__}.dist-info",
-    }
+    names = {path.name for path in installed.iterdir()}
+    assert names == {"rnca", f"rnca-{rnca.__version__}.dist-info"}
     assert (installed / "rnca" / "py.typed").exists()
     (found,) = distributions(path=[str(installed)])
     assert found.version == rnca.__version__
     assert found.metadata["License-Expression"] == "MIT"
     assert found.metadata["Requires-Python"] == PROJECT["project"]["requires-python"]
     assert found.metadata.get_all("Project-URL")
-    assert {line for line in found.requires or [] if "extra ==" not in line} == set(
-        PROJECT["project"]["dependencies"]
-    )
+    needed = {line for line in found.requires or [] if "extra ==" not in line}
+    assert needed == set(PROJECT["project"]["dependencies"])
 
 
-def test_quick_start_runs_with_the_wheel_away_from_the_checkout(installed, tmp_path):
+def test_library_and_quick_start_need_the_wheel_and_its_own_dependencies_only(installed, tmp_path):
     page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     (start,) = re.findall(r"^```python\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
+    names = "print(rnca.__file__, *(getattr(rnca, name).__name__ for name in rnca.__all__))"
     done = run_without_extras(
-        f"{start}\nimport rnca\nprint(rnca.__file__)",
+        f"{start}\nimport rnca\n{names}",
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(installed)},
     )
     assert done.stderr == ""
-    assert done.stdout.splitlines()[-1] == str(installed / "rnca" / "__init__.py")
+    found = done.stdout.splitlines()[-1].split()
+    assert found == [str(installed / "rnca" / "__init__.py"), *rnca.__all__]
 
 
 def conda_name(requirement: Requirement) -> str:
@@ -177,18 +163,17 @@ def conda_name(requirement: Requirement) -> str:
 
 
 def conda_environment(path: str) -> set[str]:
-    """Return the packages of an environment file, those under pip too."""
+    """Return the packages of an environment file, those under pip too, but not Python and pip."""
     *packages, pip = yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))["dependencies"]
     assert set(pip["pip"]) <= {*PIP_ONLY, "-e ."}
     assert not PIP_ONLY & set(packages)
-    return {*packages, *pip["pip"]}
-
-
-PYTHON = {f"python{PROJECT['project']['requires-python']}", "pip"}
+    python = {f"python{PROJECT['project']['requires-python']}", "pip"}
+    assert python <= set(packages)
+    return {*packages, *pip["pip"]} - python
 
 
 def test_conda_environment_holds_the_direct_dependencies():
-    expected = PYTHON | {"-e ."} | set(map(conda_name, direct("workflow", "slurm")))
+    expected = {"-e .", *map(conda_name, direct("workflow", "slurm"))}
     assert conda_environment("environment.yml") == expected
 
 
@@ -209,4 +194,4 @@ def test_conda_environment_of_the_jobs_holds_what_they_import():
     expected = {conda_name(r) for r in direct("workflow", "slurm") if r.name in names}
     assert "rdata>=1.0" in expected
     assert not any("snakemake" in package for package in expected)
-    assert conda_environment("workflow/envs/rnca.yaml") == PYTHON | expected
+    assert conda_environment("workflow/envs/rnca.yaml") == expected

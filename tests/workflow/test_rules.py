@@ -1,12 +1,12 @@
-"""What every rule must say, and what the profiles say of them."""
+"""What every rule must say, what the profiles say of them, and how a stage is added."""
 
 import re
-from pathlib import Path
 
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[2]
+from projects import ROOT
+
 DEFAULT, SLURM = (
     yaml.safe_load((ROOT / "profiles" / name / "config.yaml").read_text(encoding="utf-8"))
     for name in ("default", "slurm")
@@ -16,13 +16,13 @@ RULE_FILES = [ROOT / "Snakefile", *sorted((ROOT / "workflow").rglob("*.smk"))]
 
 def rules():
     """Return the text of every rule that is a job, with its file, by its name."""
-    found = {}
-    for file in RULE_FILES:
-        text = file.read_text(encoding="utf-8")
-        parts = re.split(r"^(?:rule|checkpoint) (\w+):\n", text, flags=re.MULTILINE)[1:]
-        named = zip(parts[::2], parts[1::2], strict=True)
-        found |= {name: (file, re.split(r"^\S", rule, flags=re.M)[0]) for name, rule in named}
-    return {name: pair for name, pair in found.items() if "    script:\n" in pair[1]}
+    pattern = re.compile(r"^(?:rule|checkpoint) (\w+):\n((?: .*\n|\n)+)", re.MULTILINE)
+    return {
+        name: (file, rule)
+        for file in RULE_FILES
+        for name, rule in pattern.findall(file.read_text(encoding="utf-8"))
+        if "    script:\n" in rule
+    }
 
 
 RULES = rules()
@@ -105,3 +105,40 @@ def test_snakefile_and_jobs_find_the_library_of_their_own_project(project):
         target = "results/test/bounds/draws.csv"
         _, screen = project.launch(target, "--configfile", "config/test.yaml")
     assert str(project.file("src/rnca/__init__.py")) in screen
+
+
+def test_the_page_adds_a_stage(project):
+    """docs/add-a-stage.md, carried out in a copy of the project."""
+    page = (ROOT / "docs" / "add-a-stage.md").read_text(encoding="utf-8")
+    block, flags = r"```\w+\n(.*?)^```", re.DOTALL | re.MULTILINE
+    files = re.findall(rf"\*\*: `(workflow/\S+)`\n\n{block}", page, flags)
+    assert len(files) == 5
+    include, settings = (
+        text for text in re.findall(f"^{block}", page, flags) if text.startswith(("include", "run"))
+    )
+    last = 'include: "workflow/report.smk"'
+    snakefile = project.file("Snakefile").read_text("utf-8").replace(last, f"{include}{last}")
+    files += [("Snakefile", snakefile), ("mine.yaml", settings)]
+    for name, text in (*files, ("workflow/stages/shape/__init__.py", '"""Shapes."""\n')):
+        project.file(name).parent.mkdir(exist_ok=True)
+        project.file(name).write_text(text, encoding="utf-8")
+
+    mine = ("--configfile", "mine.yaml")
+    code, screen = project.launch(*mine)
+    assert code == 0, screen
+    assert "shape: The views have 32 columns.\n" in screen
+    report = project.file("results/shapes/report.html").read_text("utf-8")
+    assert "Rows and columns of the two views." in report
+    assert project.planned(*mine) == {}
+
+    with project.edited("mine.yaml", "every: 2", "every: 3"):
+        assert project.planned(*mine)["shape_fit"] == 1
+    exhibits = "workflow/stages/shape/exhibits.yaml"
+    with project.edited(exhibits, "Rows and columns", "Columns and rows"):
+        assert project.planned(*mine).keys() == {"page", "all"}
+    with project.edited("workflow/stages/shape/fit.py", "view.shape[0]", "len(view)"):
+        assert project.planned(*mine)["shape_fit"] == 1
+    with project.edited("mine.yaml", "every: 2", "every: 2, evry: 2"):
+        code, screen = project.launch(*mine)
+    assert code == 1
+    assert "shape.digits.evry: unknown key; did you mean 'every'?" in screen

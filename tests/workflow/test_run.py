@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 import subprocess
+from contextlib import ExitStack
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ import yaml
 
 from projects import EXPERIMENT, ROOT, TEST_SETTINGS, changed
 from rnca import load_model
+from workflow import launch
 from workflow.lib.claims import read_claims
 from workflow.lib.exhibits import read_exhibits, stage_names
 from workflow.lib.page import typeset
@@ -27,55 +30,49 @@ SHOWN = {"claims", "page", "summary", "all"}
 
 @pytest.mark.parametrize("config", ["config", "test", "paper"])
 def test_dry_run_plans_every_stage_without_network(project, config):
-    planned = project.planned("--configfile", f"config/{config}.yaml")
-    for stage in stage_names():
-        assert planned[f"{stage}_report"] == 1
-    assert planned["page"] == planned["claims"] == planned["summary"] == planned["all"] == 1
+    options = ("--configfile", f"config/{config}.yaml")
+    planned = project.planned(*options)
+    for name in (*(f"{stage}_report" for stage in stage_names()), *SHOWN):
+        assert planned[name] == 1
     assert ("fetch" in planned) == (config == "paper")
     assert not project.file("data/prepared").exists()
+    if config == "paper":
+        every_dataset = project.planned("data", *options).keys()
+        assert every_dataset == {"fetch", "prepare", "data_table", "data"}
+        with project.edited("config/paper.yaml", "seed: 2014", "seed: 2014\nskip: [mnist]"):
+            fewer = project.planned(*options)
+        assert fewer["fetch"] == planned["fetch"] - 1
+        assert fewer["rcca_fit"] < planned["rcca_fit"]
+        assert fewer["rcca_report"] == 1
 
 
-@pytest.mark.parametrize("stage", stage_names())
-def test_target_of_a_stage_plans_its_jobs_alone(project, stage):
-    planned = project.planned(stage, *TEST)
-    others = {f"{other}_report" for other in stage_names() if other != stage}
-    assert planned[f"{stage}_report"] == planned[stage] == 1
-    assert not others & planned.keys()
-    assert not SHOWN & planned.keys()
+def test_target_of_a_stage_needs_no_report_but_its_own(project):
+    _, screen = project.run("-m", "snakemake", *stage_names(), "--rulegraph", *TEST)
+    names = dict(re.findall(r'(\d+)\[label = "(\w+)"', screen))
+    used = {(names[made], names[user]) for made, user in re.findall(r"(\d+) -> (\d+)", screen)}
+    assert not SHOWN & set(names.values())
+    for stage in stage_names():
+        assert [made for made, user in used if user == stage] == [f"{stage}_report"]
+        assert [user for made, user in used if made == f"{stage}_report"] == [stage]
 
 
-@pytest.mark.parametrize("stage", stage_names())
-def test_run_without_a_stage_has_no_job_of_it(project, stage):
-    settings = yaml.safe_dump(changed(TEST_SETTINGS, stage, ...))
-    project.file("mine.yaml").write_text(settings, encoding="utf-8")
+@pytest.mark.parametrize("part", [slice(0, 3), slice(3, None)], ids=["first", "last"])
+def test_run_of_some_stages_has_no_job_of_the_others(project, part):
+    settings = TEST_SETTINGS
+    for stage in stage_names()[part]:
+        settings = changed(settings, stage, ...)
+    project.file("mine.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
     planned = project.planned(*MINE)
-    assert not [rule for rule in planned if rule.startswith(f"{stage}_")]
+    for stage in stage_names():
+        jobs = [rule for rule in planned if rule.startswith(f"{stage}_")]
+        assert bool(jobs) == (stage not in stage_names()[part])
     assert planned["page"] == 1
-
-
-def test_target_data_plans_every_dataset_and_nothing_else(project):
-    planned = project.planned("data", "--configfile", "config/paper.yaml")
-    assert planned.keys() == {"fetch", "prepare", "data_table", "data"}
-
-
-def test_skipped_dataset_is_not_planned_but_reported(project):
-    everything = project.planned("--configfile", "config/paper.yaml")
-    with project.edited("config/paper.yaml", "seed: 2014", "seed: 2014\nskip: [mnist]"):
-        planned = project.planned("--configfile", "config/paper.yaml")
-    assert planned["fetch"] == everything["fetch"] - 1
-    assert planned["rcca_fit"] < everything["rcca_fit"]
-    assert planned["rcca_report"] == 1
 
 
 def test_run_leaves_tables_figures_report_and_says_so(finished):
     results = finished.file("results/test")
-    for name in (
-        "tables/data.md",
-        "tables/rcca.md",
-        "tables/leaks.csv",
-        "figures/rcca.png",
-        "report.html",
-    ):
+    tables = [f"tables/{name}" for name in ("data.md", "rcca.md", "leaks.csv")]
+    for name in (*tables, "figures/rcca.png", "report.html"):
         assert (results / name).stat().st_size > 0
         assert (results / f"{name}.json").is_file()
     assert "All that these settings ask for was run.\n" in finished.screen
@@ -126,9 +123,6 @@ def test_table_1_has_the_baselines_of_the_run(finished):
     ours = digits[digits["method"] == "dcca"].iloc[0]
     assert ours["test_mean"] == pytest.approx(deep["test_sum"].iloc[0])
     assert ours["minutes_one_core"] == pytest.approx(deep["cpu_minutes"].iloc[0])
-    assert "| exact kernel CCA, n = 200 |" in (results / "tables/rcca.md").read_text("utf-8")
-    drawn = (results / "figures/rcca_minutes.svg").read_text("utf-8")
-    assert "deep CCA, tuning rows" in drawn
 
 
 def test_speech_split_by_groups_shares_no_row(finished):
@@ -137,12 +131,6 @@ def test_speech_split_by_groups_shares_no_row(finished):
     tested = {"digits": 300, "digits-wide": 300, "speech": 500}
     assert dict(zip(both["experiment"], both["of"], strict=True)) == tested
     assert (both["rows"] == 0).all()
-
-
-def test_second_run_does_nothing(finished):
-    code, screen = finished.launch(*TEST)
-    assert code == 0
-    assert "Nothing to be done" in screen
 
 
 def edit(file):
@@ -158,31 +146,73 @@ def forge_request(file):
     record_of(file).write_text(json.dumps(record))
 
 
+@pytest.fixture
+def harmed(finished):
+    """Harm a file, which is restored with its time and its record when the test has ended."""
+    kept = {}
+
+    def harmed(harm, name):
+        file = finished.file(f"results/test/{name}")
+        for each in (file, record_of(file)):
+            kept[each] = each.read_bytes(), each.stat()
+        harm(file)
+
+    yield harmed
+    for each, (content, times) in kept.items():
+        each.write_bytes(content)
+        os.utime(each, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def unrecord(file):
+    record_of(file).unlink()
+
+
 @pytest.mark.parametrize(
     ("harm", "name", "words"),
     [
+        (edit, "summary.txt", "not what its record says"),
+        (edit, "report.html", "not what its record says"),
         (edit, "tables/rcca.md", "not what its record says"),
         (edit, "tables/rcca.csv", "not what its record says"),
         (edit, "rcca/sums.csv", "not what its record says"),
         (edit, "rcca/digits/fourier-0.sums.csv", "not what its record says"),
-        (lambda file: record_of(file).unlink(), "rcca/sums.csv", "has no record"),
+        (unrecord, "summary.txt", "has no record"),
+        (unrecord, "report.html", "has no record"),
+        (unrecord, "rcca/sums.csv", "has no record"),
         (forge_request, "rcca/digits/fourier-0.sums.csv", "not a record of a job"),
     ],
 )
-def test_edited_result_is_told_though_its_time_says_nothing(finished, harm, name, words):
-    file = finished.file(f"results/test/{name}")
-    kept = {each: (each.read_bytes(), each.stat()) for each in (file, record_of(file))}
-    harm(file)
+def test_edited_result_is_told_though_its_time_says_nothing(
+    finished, harmed, monkeypatch, capsys, harm, name, words
+):
+    monkeypatch.chdir(finished.directory)
+    options, results = launch.read_options([*TEST]), Path("results", "test")
+    assert launch.finish(options, results, 0.0) == 0
+    assert "All that these settings ask for was run." in capsys.readouterr().out
+    harmed(harm, name)
+    assert launch.finish(options, results, 0.0) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert f"Not all results are what this run computed. results/test/{name}" in err
+    assert words in err
+    assert f"Delete results/test/{name} and run again to make it anew" in err
+
+
+def test_second_run_does_nothing_but_tell_what_is_not_its_own(finished, harmed):
     code, screen = finished.launch(*TEST)
-    for each, (content, times) in kept.items():
-        each.write_bytes(content)
-        os.utime(each, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert code == 0
+    assert "Nothing to be done" in screen
+    harmed(edit, "tables/rcca.md")
+    code, screen = finished.launch(*TEST)
     assert code == 1
-    assert f"Not all results are what this run computed. results/test/{name}" in screen
-    assert words in screen
-    assert f"Delete results/test/{name} and run again to make it anew" in screen
+    assert "Not all results are what this run computed. results/test/tables/rcca.md" in screen
     assert "All that these settings ask for was run." not in screen
-    assert finished.launch(*TEST)[0] == 0
+    asked, gone = (f"rcca/digits/fourier-0.{kind}.csv" for kind in ("sums", "components"))
+    harmed(Path.unlink, gone)  # which no table asks for
+    code, screen = finished.launch(*TEST)
+    assert code == 1
+    was = f"results/test/{gone}: gone since results/test/{asked} was made."
+    assert f"{was} Delete results/test/{asked} and run again" in screen
 
 
 def test_deleted_part_is_made_anew(finished):
@@ -194,42 +224,18 @@ def test_deleted_part_is_made_anew(finished):
     assert part.read_bytes() == content
 
 
-def test_deleted_output_that_none_asks_for_is_named_with_the_one_to_delete(finished):
-    asked, gone = (
-        f"results/test/rcca/digits/fourier-0.{kind}.csv" for kind in ("sums", "components")
-    )
-    kept = finished.file(gone).rename(finished.directory / "kept.csv")
-    code, screen = finished.launch(*TEST)
-    kept.rename(finished.file(gone))
-    assert code == 1
-    assert f"{gone}: gone since {asked} was made. Delete {asked} and run again" in screen
-    assert finished.launch(*TEST)[0] == 0
-
-
-@pytest.fixture
-def without_snakemakes_records(finished):
-    """The finished run without .snakemake, as on another machine or after a clean-up."""
-    kept = finished.directory.parent / "kept"
-    shutil.move(finished.file(".snakemake"), kept)
-    yield finished
-    shutil.rmtree(finished.file(".snakemake"), ignore_errors=True)
-    shutil.move(kept, finished.file(".snakemake"))
-
-
-def test_settings_count_without_snakemakes_records(without_snakemakes_records):
-    finished = without_snakemakes_records
-    assert finished.planned(*TEST) == {}
+def test_settings_and_code_count_without_snakemakes_records(finished, tmp_path):
+    """As on another machine or after a clean-up."""
+    kept = shutil.move(finished.file(".snakemake"), tmp_path)
     with finished.edited("config/test.yaml", "seed: 1\n", "seed: 2\n"):
         planned = finished.planned(*TEST)
     assert {"rcca_fit", "lupi_fit", "bounds_sweep", "rcca_report", "page"} <= planned.keys()
     assert "prepare" not in planned
-    assert finished.planned(*TEST) == {}
-
-
-def test_code_counts_without_snakemakes_records(without_snakemakes_records):
-    finished = without_snakemakes_records
     with finished.edited("workflow/stages/lupi/fit.py", "100.0 * scores", "99.0 * scores"):
         assert finished.planned(*TEST).keys() == {"lupi_fit", "gather", "lupi_report"} | SHOWN
+    assert finished.planned(*TEST) == {}
+    shutil.rmtree(finished.file(".snakemake"))
+    shutil.move(kept, finished.directory)
 
 
 def test_run_continues_on_another_machine(finished, project):
@@ -253,62 +259,67 @@ def test_run_continues_on_another_machine(finished, project):
     assert {rule: planned[rule] for rule in planned.keys() - rendered} == {"lupi_fit": 1}
 
 
+def planned_with(finished, *edits):
+    """Return the rules that a dry run lists while some files are edited."""
+    with ExitStack() as stack:
+        for file, old, new in edits:
+            stack.enter_context(finished.edited(file, old, new))
+        return finished.planned(*TEST).keys()
+
+
+AUDIT = ("workflow/data/audit.py", "_CHUNK = 2048", "_CHUNK = 1024")
+KERNEL = ("workflow/stages/rcca/kernel.py", '"kcca"', '"KCCA"')
+TABLES = ("workflow/stages/rcca/tables.py", "_ERROR_LIMIT = 1e-3", "_ERROR_LIMIT = 1e-4")
+DEFAULT = ("workflow/stages/rcca/settings.py", "= 15\n", "= 16\n")
+DESCRIPTION = ("workflow/stages/lupi/settings.py", "classes on either side", "classes")
+LIBRARY = ("src/rnca/cca.py", "class RCCA(", "ADDED = 1\n\n\nclass RCCA(")
+FITS = {"rcca_fit", "rcca_deep", "rcca_shard", "rcca_timing", "rpca_fit"}
+
+
 @pytest.mark.parametrize(
-    ("file", "old", "new", "rules"),
+    ("edits", "rules"),
     [
-        ("workflow/data/audit.py", "_CHUNK = 2048", "_CHUNK = 1024", {"rcca_leaks", "gather"}),
-        (
-            "workflow/stages/rcca/tables.py",
-            "_ERROR_LIMIT = 1e-3",
-            "_ERROR_LIMIT = 1e-4",
-            {"rcca_report"},
-        ),
-        ("workflow/stages/rcca/settings.py", "= 15\n", "= 16\n", set()),
-        ("workflow/stages/lupi/settings.py", "classes on either side", "classes", set()),
-        ("workflow/stages/rcca/kernel.py", '"kcca"', '"KCCA"', {"rcca_kernel", "gather"}),
+        ([AUDIT, KERNEL], {"rcca_leaks", "rcca_kernel", "gather"}),
+        ([TABLES], {"rcca_report"}),
+        ([DEFAULT, DESCRIPTION], set()),
+        ([LIBRARY], FITS),
     ],
+    ids=["jobs", "report", "settings", "library"],
 )
-def test_edited_module_reruns_the_jobs_that_import_it(finished, file, old, new, rules):
-    with finished.edited(file, old, new):
-        planned = finished.planned(*TEST).keys()
+def test_edited_module_reruns_the_jobs_that_import_it(finished, edits, rules):
+    planned = planned_with(finished, *edits)
     assert rules <= planned
-    fits = {"rcca_fit", "rcca_deep", "rcca_shard", "rcca_timing", "lupi_fit"}
-    assert not planned & fits
+    assert not (planned - rules) & {*FITS, "lupi_fit", "bounds_sweep", "prepare"}
     assert bool(planned) == bool(rules)
 
 
-def test_edited_library_reruns_the_fits_that_use_it(finished):
-    with finished.edited("src/rnca/cca.py", "class RCCA(", "ADDED = 1\n\n\nclass RCCA("):
-        planned = finished.planned(*TEST).keys()
-    assert {"rcca_fit", "rcca_shard", "rcca_timing"} <= planned
-    assert not {"lupi_fit", "bounds_sweep", "prepare"} & planned
-
-
 @pytest.mark.parametrize(
-    ("old", "new", "rule"),
+    "edits",
     [
-        ("rows: 100\n", "rows: 101\n", "rpca_fit"),
-        ("repeats: 3\n      block: 3", "repeats: 4\n      block: 4", "bounds_sweep"),
-        ("width: 0.5", "width: 0.6", "rcca_fit"),
-        ("white: 16", "white: 15", "autoencoder_fit"),
-        ("dependence: { rows: 50", "dependence: { rows: 51", "extensions_dependence"),
-        ("costs: [1.0]", "costs: [2.0]", "lupi_fit"),
+        {
+            "rpca_fit": ("rows: 100\n", "rows: 101\n"),
+            "bounds_sweep": ("repeats: 3\n      block: 3", "repeats: 4\n      block: 4"),
+            "rcca_fit": ("width: 0.5", "width: 0.6"),
+        },
+        {
+            "autoencoder_fit": ("white: 16", "white: 15"),
+            "extensions_dependence": ("dependence: { rows: 50", "dependence: { rows: 51"),
+            "lupi_fit": ("costs: [1.0]", "costs: [2.0]"),
+        },
     ],
-    ids=lambda value: value if "_" in value else "",
-)  # fmt: skip
-def test_changed_setting_reruns_the_fits_of_its_stage(finished, old, new, rule):
-    with finished.edited("config/test.yaml", old, new):
-        planned = finished.planned(*TEST).keys()
-    stage = rule.partition("_")[0]
-    assert {rule, f"{stage}_report"} <= planned
-    others = {f"{other}_report" for other in stage_names() if other != stage}
-    assert not others & planned
+    ids=lambda edits: " ".join(edits),
+)
+def test_changed_settings_rerun_the_fits_of_their_stages(finished, edits):
+    planned = planned_with(finished, *(("config/test.yaml", *edit) for edit in edits.values()))
+    assert edits.keys() <= planned
+    stages = {rule.partition("_")[0] for rule in edits}
+    assert {stage for stage in stage_names() if f"{stage}_report" in planned} == stages
 
 
 MODEL = EXPERIMENT | {"model": {"regs": [1e-3, 1e-1], "folds": 3, "permutations": 19}}
 
 
-def test_replaced_own_data_are_used_and_missing_ones_refused(project):
+def test_replaced_own_data_are_used_missing_ones_and_old_numbers_refused(project):
     project.write_own(rcca={"own": MODEL})
     os.utime(project.file("views.npz"), (2**32, 2**32))  # by a clock that is wrong
     code, screen = project.launch(*MINE)
@@ -324,6 +335,18 @@ def test_replaced_own_data_are_used_and_missing_ones_refused(project):
     assert "<h1>own data</h1>" in page
     assert page.index("exhibit-rcca_model") < page.index("exhibit-rcca-title")
     assert not re.search("the paper|Table 1|published", page[page.index("<body>") :])
+
+    with project.edited("mine.yaml", "reg: 0.001", "reg: 0.002"):
+        # As if the fit had been made: only its file times say so.
+        touched = ["--touch", "results/mine/rcca/own/fourier-0.sums.csv"]
+        code, screen = project.run("-m", "snakemake", *MINE, *touched)
+        assert code == 0, screen
+        forced = ["--forcerun", "gather", "--rerun-triggers", "mtime", "--"]
+        target = [*forced, "results/mine/rcca/sums.csv"]
+        code, screen = project.run("-m", "snakemake", *MINE, *target)
+    assert code == 1
+    assert "made with other settings or code than results/mine/requests" in screen
+
     kept = project.file("views.npz").stat()
     project.write_own(x + 1.0, rcca={"own": MODEL})
     os.utime(project.file("views.npz"), (kept.st_atime - 9999, kept.st_mtime - 9999))
@@ -335,19 +358,3 @@ def test_replaced_own_data_are_used_and_missing_ones_refused(project):
     assert code == 1
     assert "datasets.mine: there is no file 'views.npz'" in screen
     assert "same command" not in screen
-
-
-def test_numbers_of_other_settings_are_refused_by_plain_snakemake_too(project):
-    project.write_own()
-    code, screen = project.launch(*MINE)
-    assert code == 0, screen
-    with project.edited("mine.yaml", "reg: 0.001", "reg: 0.002"):
-        # As if the fit had been made: only its file times say so.
-        touched = ["--touch", "results/mine/rcca/own/fourier-0.sums.csv"]
-        code, screen = project.run("-m", "snakemake", *MINE, *touched)
-        assert code == 0, screen
-        forced = ["--forcerun", "gather", "--rerun-triggers", "mtime", "--"]
-        target = [*forced, "results/mine/rcca/sums.csv"]
-        code, screen = project.run("-m", "snakemake", *MINE, *target)
-    assert code == 1
-    assert "made with other settings or code than results/mine/requests" in screen

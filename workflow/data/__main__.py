@@ -22,8 +22,6 @@ try:
 except ModuleNotFoundError as missing:
     sys.exit(f"error: {missing.name} is not installed; datasets need: pip install 'rnca[workflow]'")
 
-_SUFFIXES = {".npz": "npz", ".npy": "npy", ".csv": "csv", ".mat": "mat"}
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
@@ -63,8 +61,7 @@ def _fetch(options: argparse.Namespace) -> None:
     if entry.source is None:
         print(f"{entry.name} is embedded: nothing to fetch")
         return
-    files = fetch_source(entry.source, options.cache)
-    for name, path in files.items():
+    for name, path in fetch_source(entry.source, options.cache).items():
         print(f"{name}: {path}")
 
 
@@ -75,7 +72,9 @@ def _prepare(options: argparse.Namespace) -> None:
 
 
 def _check(options: argparse.Namespace) -> None:
-    kind = options.kind or _kind(options.x)
+    kind = options.kind or Path(options.x).suffix.lower().removeprefix(".")
+    if kind not in own.KINDS:
+        raise DataError(f"{options.x}: its ending is none of {', '.join(own.KINDS)}; give --kind")
     if not Path(options.x).is_file():
         raise DataError(f"no file {options.x} under {Path.cwd()}")
     if options.y is None:
@@ -143,13 +142,6 @@ def _addresses(_options: argparse.Namespace) -> None:
     print(f"{len(addresses) - len(dead)} of {len(addresses)} addresses answer")
     if dead:
         raise FetchError("\n".join(dead))
-
-
-def _kind(file: str) -> str:
-    suffix = Path(file).suffix.lower()
-    if suffix not in _SUFFIXES:
-        raise DataError(f"{file}: ends in {suffix!r}, known are {sorted(_SUFFIXES)}; give --kind")
-    return _SUFFIXES[suffix]
 
 
 def _parser() -> argparse.ArgumentParser:

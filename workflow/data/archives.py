@@ -23,16 +23,9 @@ def read_bounded(path: Path, limit: int) -> bytes:
 
 
 def unpack_bounded(stream: BinaryIO, limit: int, where: str) -> bytes:
-    """Return a stream's bytes, unpacked if it is gzip or bzip2, never more than `limit`.
+    """Return a seekable stream's bytes, unpacked if its first two bytes say gzip or bzip2.
 
-    Parameters
-    ----------
-    stream : seekable binary stream
-        How it is packed is told from its first two bytes.
-    limit : int
-        The most bytes it may unpack to: the bound against decompression bombs.
-    where : str
-        What to call it in an error.
+    More than `limit` bytes are refused, against decompression bombs; errors call it `where`.
     """
     opener = _OPENERS.get(stream.read(2))
     stream.seek(0)
@@ -46,22 +39,11 @@ def unpack_bounded(stream: BinaryIO, limit: int, where: str) -> bytes:
 
 
 def extract(archive: Path, wanted: Mapping[str, str], directory: Path, *, limit: int) -> None:
-    """Extract some regular files of a tar archive, after checking every member on the way.
+    """Extract some regular files of a tar archive, packed or not, checking every member.
 
-    No name in the archive is ever used as a path: each wanted member is written under the name
-    given here. An archive with an absolute path, a ``..``, a link or a device anywhere is
-    refused.
-
-    Parameters
-    ----------
-    archive : Path
-        A tar file, packed or not.
-    wanted : mapping of str to str
-        From the member's name to the name it gets in `directory`.
-    directory : Path
-        Where the files go; must exist.
-    limit : int
-        The most bytes all members together may hold.
+    No name in the archive is ever used as a path: `wanted` maps a member's name to the name it
+    gets in `directory`. An archive with an absolute path, a ``..``, a link or a device anywhere
+    is refused, as is one whose members hold more than `limit` bytes together.
     """
     missing = dict(wanted)
     total = 0

@@ -36,24 +36,9 @@ def leak_audit(
 ) -> list[dict[str, Any]]:
     """Count the rows of tune and of test that training rows give away.
 
-    Parameters
-    ----------
-    split : Split
-    x : array of shape (n, ...)
-        The first view, or pictures.
-    y : array of shape (n, ...), optional
-        The second view.
-    frame_columns : int, optional
-        For windowed data: how many columns of `x` make one frame (``meta["frame_columns"]``
-        of the speech sets: 39). A row then also counts if one of its frames equals a frame of a
-        training row.
-
-    Returns
-    -------
-    list of dict
-        One per part and kind of leak, with keys ``part``, ``kind`` ("duplicate in x",
-        "duplicate in y", "duplicate in both", "shared frame"), ``rows``, ``of``, ``share``.
-        Ready for ``pandas.DataFrame``.
+    Each part and kind of leak gives one row of a table. For windowed data `frame_columns` columns
+    of `x` make one frame (39 in the speech sets); a row then also counts if one of its frames
+    equals a frame of a training row.
     """
     keys = {"duplicate in x": row_keys(x)[:, None]}
     if y is not None:

@@ -16,51 +16,25 @@ from workflow.data.sources import Source
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a dataset before it is prepared.
-
-    Attributes
-    ----------
-    arrays : tuple of str
-        The arrays it carries once prepared.
-    rows : int or None
-        None where only its files tell, as with data of one's own.
-    columns : int or None
-        Of a picture or, without pictures, of both views together.
-    training_rows : int or None
-        Of the split that its source gives; None without one.
-    """
+    """What is known of a dataset before it is prepared; None where only its files tell."""
 
     arrays: tuple[str, ...]
     rows: int | None = None
-    columns: int | None = None
-    training_rows: int | None = None
+    columns: int | None = None  # of a picture or, without pictures, of both views together
+    training_rows: int | None = None  # of the split that its source gives
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """One dataset.
-
-    Attributes
-    ----------
-    name, title : str
-    facts : Facts
-    build : callable
-        From the fetched files (by name; empty for embedded data) to the content.
-    prepared_mb : int
-        The room its prepared form takes, in millions of bytes.
-    source : Source or None
-        What is fetched for it; None for embedded data.
-    stand_in : str or None
-        What it stands in for in the default run.
-    """
+    """One dataset; without a source it is embedded."""
 
     name: str
     title: str
     facts: Facts
-    build: Callable[[Mapping[str, Path]], Content]
-    prepared_mb: int
+    build: Callable[[Mapping[str, Path]], Content]  # from the fetched files, by name
+    prepared_mb: int  # millions of bytes
     source: Source | None = None
-    stand_in: str | None = None
+    stand_in: str | None = None  # what it stands in for in the default run
 
     @property
     def arrays(self) -> tuple[str, ...]:
@@ -206,23 +180,9 @@ def prepare(
     entry: Mapping[str, Any] | None = None,
     cache: str | os.PathLike[str] | None = None,
 ) -> Prepared:
-    """Fetch what is needed, parse it, and write it in prepared form.
+    """Fetch a dataset of the catalogue, or read your own (`entry`), and write its prepared form.
 
-    Parameters
-    ----------
-    name : str
-        A name of the catalogue, or any other name if `entry` is given.
-    destination : path
-        The directory to be made.
-    entry : mapping, optional
-        A dataset of your own; see `workflow.data.own`.
-    cache : path, optional
-        Where fetched files are kept; by default RNCA_CACHE, else ``data/cache``.
-
-    Returns
-    -------
-    Prepared
-        The dataset, opened.
+    Fetched files are kept in `cache`: by default RNCA_CACHE, else ``data/cache``.
     """
     if entry is not None:
         content, meta = own.read(name, entry), {"name": name, "kind": "own"}

@@ -14,14 +14,9 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Checksum:
-    r"""The digest a file must have.
+    r"""The digest a file must have, in lower-case hexadecimal.
 
-    Parameters
-    ----------
-    digest : str
-        Lower-case hexadecimal.
-    algorithm : {"sha256", "git-blob"}
-        "git-blob" is the sha1 of ``blob <size>\0`` and the bytes, as git computes it.
+    "git-blob" is the sha1 of ``blob <size>\0`` and the bytes, as git computes it.
     """
 
     digest: str

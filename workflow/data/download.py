@@ -23,25 +23,13 @@ _BLOCK = 1 << 18
 
 @dataclass(frozen=True)
 class Patience:
-    """How long to wait for a server.
-
-    Attributes
-    ----------
-    connect, read : float
-        Seconds for a connection, and for the next bytes on one.
-    whole : float
-        Seconds for one file; the slowest of the servers needs up to an hour.
-    attempts : int
-        Per address, for faults that may pass.
-    pause : float
-        Seconds before the second attempt, doubled before each further one.
-    """
+    """How long to wait for a server, in seconds, and how often to ask it."""
 
     connect: float = 15.0
-    read: float = 60.0
-    whole: float = 7200.0
-    attempts: int = 3
-    pause: float = 1.0
+    read: float = 60.0  # for the next bytes
+    whole: float = 7200.0  # for one file; the slowest of the servers needs up to an hour
+    attempts: int = 3  # per address, for faults that may pass
+    pause: float = 1.0  # before the second attempt, doubled before each further one
 
 
 class _PassingError(SourceError):
@@ -49,22 +37,10 @@ class _PassingError(SourceError):
 
 
 def download(address: str, target: Path, size: int | None, patience: Patience) -> None:
-    """Download a file, asking again for faults that may pass.
+    """Download at most `size` bytes, as the server stores them; begin anew on every attempt.
 
-    Parameters
-    ----------
-    address : str
-        https, or plain http on loopback; so must be wherever it redirects to.
-    target : Path
-        Where the bytes go, as the server stores them; begun anew on every attempt.
-    size : int or None
-        The most bytes to accept, where known.
-    patience : Patience
-
-    Raises
-    ------
-    SourceError
-        If the file could not be had. An OSError comes from writing `target`.
+    The address and wherever it redirects to must be https, or plain http on loopback. A download
+    that fails is a SourceError; an OSError comes from writing `target`.
     """
     for attempt in range(1, patience.attempts + 1):
         try:

@@ -67,13 +67,7 @@ RINGS_SEED = 19990621
 
 
 def digits() -> Content:
-    """Return scikit-learn's 1797 handwritten digits of 8 × 8 pixels, values 0 to 16.
-
-    Returns
-    -------
-    Content
-        ``x`` and ``y`` (1797 × 32, the left and the right half), ``images``, ``labels``.
-    """
+    """Return scikit-learn's 1797 digits of 8 × 8 pixels, values 0 to 16; the views are halves."""
     images, labels = _digit_images()
     left, right = halves(images)
     arrays = {"x": left, "y": right, "images": images, "labels": labels}
@@ -81,14 +75,7 @@ def digits() -> Content:
 
 
 def digits_attributes() -> Content:
-    """Return the digits with facts about each class, in the shape of Animals with Attributes.
-
-    Returns
-    -------
-    Content
-        ``x`` (1797 × 64), ``labels``, ``attributes`` (10 × 21, uint8); the names of classes
-        and attributes in meta.
-    """
+    """Return the digits (1797 × 64) with facts about each class (10 × 21), as AwA has them."""
     images, labels = _digit_images()
     attributes = np.array(list(ATTRIBUTES.values()), dtype=np.uint8).T
     arrays = {"x": images.reshape(len(images), -1), "labels": labels, "attributes": attributes}
@@ -102,13 +89,7 @@ def digits_attributes() -> Content:
 
 
 def patches() -> Content:
-    """Return every 8 × 8 colour patch of a grid over scikit-learn's two sample photographs.
-
-    Returns
-    -------
-    Content
-        ``images`` (8480 × 8 × 8 × 3) and ``labels`` (0 and 1, the photograph).
-    """
+    """Return the 8 × 8 colour patches of scikit-learn's two photographs, which are the labels."""
     from sklearn.datasets import load_sample_images
 
     photographs = load_sample_images()
@@ -148,16 +129,9 @@ def synthetic_speech(n_rows: int = 5000) -> Content:
     covariance ρ_k·E[v·sin θ(v)] with u_k. So linear CCA has the six correlations c·ρ_k,
     c = √2·E[v·sin θ(v)] ≈ 0.656, and no others: ``population_linear_correlations``.
 
-    Parameters
-    ----------
-    n_rows : int, default=5000
-        Drawn independently, so more rows only estimate the same numbers better.
-
-    Returns
-    -------
-    Content
-        ``x``, ``y`` (float32), ``groups`` (100 of them, in turn; they carry no information) and
-        ``given_split``: the first 3/5 of the rows to train, then 1/5 to tune, 1/5 to test.
+    Rows are independent, so more of them only estimate the same numbers better. The 100
+    ``groups`` take turns and carry no information; ``given_split`` gives the first 3/5 of the
+    rows to train, then 1/5 to tune and 1/5 to test.
     """
     from scipy.special import erf
 
@@ -201,16 +175,6 @@ def rings(n_rows: int = 20_000) -> Content:
     direction of linear PCA in it is as good as any other and shows the rings on top of each other.
     The cross-covariance is 0, since cos θ and sin θ are uncorrelated with cos 2θ and sin 2θ: all
     linear canonical correlations are 0, though y is a function of x but for the noise.
-
-    Parameters
-    ----------
-    n_rows : int, default=20000
-        Drawn independently.
-
-    Returns
-    -------
-    Content
-        ``x``, ``y`` (float32) and ``labels``, the ring.
     """
     rng = np.random.default_rng(RINGS_SEED)
     P, Q = (_orthogonal(RING_COLUMNS, rng) for _ in range(2))

@@ -65,20 +65,7 @@ def fetch_source(
     *,
     patience: Patience | None = None,
 ) -> dict[str, Path]:
-    """Fetch all files of a source.
-
-    Parameters
-    ----------
-    source : Source
-    cache : path, optional
-        Default: RNCA_CACHE, else ``data/cache``.
-    patience : Patience, optional
-
-    Returns
-    -------
-    dict of str to Path
-        By the name under which the parser asks for it; each file verified just now.
-    """
+    """Return a verified file for each name under which the parser asks for it."""
     directory = Path(cache) if cache is not None else default_cache()
     found = {}
     progress = tqdm(source.files.items(), desc=source.title, unit="file", disable=None, leave=False)
@@ -88,14 +75,7 @@ def fetch_source(
 
 
 def fetch(file: File, cache: Path, *, patience: Patience | None = None) -> Path:
-    """Return the path of a verified copy of `file` in the cache, fetching it if need be.
-
-    Parameters
-    ----------
-    file : File
-    cache : Path
-    patience : Patience, optional
-    """
+    """Return the path of a verified copy of `file` in the cache, fetching it if need be."""
     job = _Fetch(cache, patience or Patience())
     try:
         path = job.get(file)

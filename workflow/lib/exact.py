@@ -11,7 +11,7 @@ import scipy.linalg
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import rbf_kernel
 
-from rnca._core.mapping import pair
+from rnca._core.estimators import pair
 from rnca._core.spectral import leading_eigh
 
 Matrix = npt.NDArray[np.float64]

@@ -13,8 +13,8 @@ import scipy.linalg
 from scipy.linalg import lapack
 from tqdm import tqdm
 
-from rnca._core.correlation import Correlations
-from rnca._core.mapping import pair
+from rnca._core.estimators import pair
+from rnca._core.moments import Correlations
 from rnca._core.rows import View, check_pair, grid
 from rnca._core.seeding import seeds
 from rnca.features import NystroemFeatures

@@ -10,16 +10,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm import tqdm
 
-from rnca._core.mapping import (
-    centred_features,
-    check_count,
-    check_reg,
-    check_width,
-    feature_buffers,
-    pair,
-    refuse_overflow,
-    single,
-)
+from rnca._core.blas import over_row_blocks
+from rnca._core.estimators import check_count, check_reg, pair, single, unfitted_copy
 from rnca._core.moments import Moments
 from rnca._core.rows import (
     FloatArray,
@@ -27,11 +19,11 @@ from rnca._core.rows import (
     View,
     check_at_least_two_rows,
     check_pair,
+    check_same_columns,
     grid,
     view_of_columns,
 )
 from rnca._core.seeding import seeds
-from rnca._core.state import unfitted_copy
 from rnca.features import FEATURE_MAPS, FeatureMap, LinearFeatures
 from rnca.features.base import seeded
 
@@ -370,3 +362,43 @@ def shortened(kind: Any, prefix: FeatureMap) -> Any:
     if not isinstance(kind, str) and "random_state" in own.get_params():
         own.set_params(random_state=kind.random_state)
     return own
+
+
+def check_width(view: View, fitted: Any) -> None:
+    """Refuse a view whose columns are not those the map was fitted to, in number or by name."""
+    columns = getattr(fitted, "feature_names_in_", None)
+    check_same_columns(view, fitted.n_features_in_, columns, "the map was fitted to")
+
+
+def centred_features(
+    fitted: FeatureMap,
+    rows: FloatArray,
+    shift: Matrix | float,
+    buffers: tuple[FloatArray, Matrix] | None = None,
+) -> Matrix:
+    """Features of checked rows less a shift, in float64; into the buffers, if there are any."""
+    z, centred = buffers or feature_buffers(fitted, len(rows))
+    z, centred = z[: len(rows)], centred[: len(rows)]
+    fitted.features(rows, z)  # Eq. 4
+    over_row_blocks(lambda block: np.subtract(z[block], shift, out=centred[block]), len(rows))
+    return centred
+
+
+def feature_buffers(fitted: FeatureMap, rows: int) -> tuple[FloatArray, Matrix]:
+    """Memory for the features of so many rows, as they are and in float64."""
+    shape = (rows, fitted.n_features_out)
+    return np.empty(shape, fitted.feature_dtype), np.empty(shape)
+
+
+def refuse_overflow(moments: Moments) -> None:
+    """Refuse moments whose squares left the range of float64."""
+    views = "x" if moments.targets or not moments.two_views else "xy"
+    for view in views:
+        squares = getattr(moments, view * 2).diagonal()
+        if not np.isfinite(squares).all():
+            feature = int(np.flatnonzero(~np.isfinite(squares))[0])
+            raise ValueError(
+                f"the squares of feature {feature} of view {view} add up to {squares[feature]}: "
+                "they must stay in the range of float64. Rescale the data, or drop rows far away "
+                "from the others."
+            )

@@ -4,13 +4,15 @@ Every map has the *prefix property*: its first m features are those of any large
 same ``random_state``. One pass over the data at the largest m therefore serves every smaller m.
 """
 
-from rnca.features.base import FeatureMap
-from rnca.features.cosine import FourierFeatures, OrthogonalFeatures, QuasiMonteCarloFeatures
-from rnca.features.fastfood import FastfoodFeatures
-from rnca.features.joint import JointFeatures
-from rnca.features.linear import LinearFeatures
+from rnca.features.base import FeatureMap, median_gamma
+from rnca.features.cosine import (
+    FastfoodFeatures,
+    FourierFeatures,
+    OrthogonalFeatures,
+    QuasiMonteCarloFeatures,
+)
+from rnca.features.linear import JointFeatures, LinearFeatures
 from rnca.features.nystroem import NystroemFeatures
-from rnca.features.width import median_gamma
 
 FEATURE_MAPS: dict[str, type[FeatureMap]] = {
     "fourier": FourierFeatures,

@@ -6,12 +6,10 @@ import numpy as np
 import scipy.linalg
 from scipy.spatial.distance import cdist
 
-from rnca._core.blas import product_into
+from rnca._core.blas import over_row_blocks, product_into
 from rnca._core.rows import FloatArray, View
 from rnca._core.seeding import streams
-from rnca._core.workers import over_row_blocks
-from rnca.features.base import FeatureMap
-from rnca.features.width import resolve_gamma
+from rnca.features.base import FeatureMap, resolve_gamma
 
 # Added to the diagonal of the landmark kernel before it is factored. Fixed, since a value that
 # depended on m would break the prefix property.

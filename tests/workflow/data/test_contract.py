@@ -1,35 +1,30 @@
 """What the catalogue promises: of its sources, and of each dataset that is available here."""
 
+import itertools
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
+from scipy.special import erfinv
+from sklearn.preprocessing import PolynomialFeatures
 
-from workflow.data.catalogue import CATALOGUE, dataset
-from workflow.data.errors import DataError
+from workflow.data import embedded
+from workflow.data.catalogue import CATALOGUE
 from workflow.data.prepared import load_prepared
 from workflow.data.sources import Bundle, Url
 
+# Of a row, where it is not a number alone.
 SHAPES = {
-    "digits": {"x": (1797, 32), "y": (1797, 32), "images": (1797, 8, 8), "labels": (1797,)},
-    "patches": {"images": (8480, 8, 8, 3), "labels": (8480,)},
-    "digits-attributes": {"x": (1797, 64), "labels": (1797,), "attributes": (10, 21)},
-    "synthetic-speech": {
-        "x": (5000, 273), "y": (5000, 112), "groups": (5000,), "given_split": (5000,),
-    },
-    "rings": {"x": (20000, 10), "y": (20000, 10), "labels": (20000,)},
-    "mnist": {
-        "x": (70000, 392), "y": (70000, 392), "images": (70000, 28, 28), "labels": (70000,),
-        "given_split": (70000,),
-    },
-    "cifar10": {"images": (60000, 32, 32, 3), "labels": (60000,), "given_split": (60000,)},
-    "awa": {"x": (30475, 2000), "labels": (30475,), "attributes": (50, 85)},
-    "xrmb-jw61": {"x": (30506, 273), "y": (30506, 112), "groups": (30506,)},
-    "xrmb-jw62": {"x": (30535, 273), "y": (30535, 112), "groups": (30535,)},
-    "xrmb-jw63": {"x": (28257, 273), "y": (28257, 112), "groups": (28257,)},
-    "xrmb-jw": {"x": (89298, 273), "y": (89298, 112), "groups": (89298,)},
-}  # fmt: skip
+    "digits": {"x": (32,), "y": (32,), "images": (8, 8)},
+    "patches": {"images": (8, 8, 3)},
+    "digits-attributes": {"x": (64,)},
+    "rings": {"x": (10,), "y": (10,)},
+    "mnist": {"x": (392,), "y": (392,), "images": (28, 28)},
+    "cifar10": {"images": (32, 32, 3)},
+    "awa": {"x": (2000,)},
+}
+SPEECH = {"x": (273,), "y": (112,)}
 DTYPES = {
     "synthetic-speech": {"x": "f4", "y": "f4"},
     "rings": {"x": "f4", "y": "f4", "labels": "u1"},
@@ -53,13 +48,13 @@ GIVEN = {
 def test_prepared_dataset_keeps_its_promises(name, prepared):
     data = prepared(name)
     assert set(data.arrays) == set(CATALOGUE[name].arrays)
-    for key, shape in SHAPES.get(name, {}).items():
-        assert data.arrays[key].shape == shape
     for key, kind in DTYPES.get(name, {}).items():
         assert data.arrays[key].dtype == kind
     for key, digest in SHA256.get(name, {}).items():
         assert data.meta["arrays"][key]["sha256"].startswith(digest)
     for key, array in data.arrays.items():
+        if key != "attributes":
+            assert array.shape == (data.n_rows, *SHAPES.get(name, SPEECH).get(key, ()))
         assert isinstance(array, np.memmap)
         assert not array.flags.writeable
         assert np.isfinite(array).all()
@@ -67,6 +62,7 @@ def test_prepared_dataset_keeps_its_promises(name, prepared):
     if name in GIVEN:
         assert np.bincount(data.given_split, minlength=3).tolist() == GIVEN[name]
     if "attributes" in data.arrays:
+        assert data.attributes.shape == {"awa": (50, 85), "digits-attributes": (10, 21)}[name]
         assert set(np.unique(data.attributes)) == {0, 1}
         assert np.array_equal(np.unique(data.labels), np.arange(len(data.attributes)))
         assert len(data.meta["class_names"]) == len(data.attributes)
@@ -88,11 +84,6 @@ def test_prepared_dataset_keeps_its_promises(name, prepared):
     for key, value in found.items():  # of some that are fetched, only the files tell
         is_open = CATALOGUE[name].source is not None and getattr(facts, key) is None
         assert is_open or getattr(facts, key) == value
-
-
-def test_unknown_dataset_names_the_known_ones():
-    with pytest.raises(DataError, match=r"unknown dataset 'minst'.*mnist"):
-        dataset("minst")
 
 
 def forms(source):
@@ -127,3 +118,74 @@ def test_sources_of_many_files_are_complete():
     assert pooled == single[0] | single[1] | single[2]
     stems = [[name[:-4] for name in pooled if name.endswith(kind)] for kind in (".txy", ".wav")]
     assert sorted(stems[0]) == sorted(stems[1])
+
+
+RANK = len(embedded.LATENT_CORRELATIONS)
+
+
+@pytest.fixture(scope="module")
+def large():
+    return embedded.synthetic_speech(40_000)
+
+
+def canonical_correlations(a, b):
+    q, r = (np.linalg.qr(view - view.mean(axis=0))[0] for view in (a, b))
+    return np.linalg.svd(q.T @ r, compute_uv=False)
+
+
+def test_linear_correlations_are_those_stated(large):
+    found = canonical_correlations(large.arrays["x"].astype(float), large.arrays["y"].astype(float))
+    stated = large.meta["population_linear_correlations"]
+    assert found[:RANK] == pytest.approx(stated, abs=0.015)
+    assert found[RANK] < 0.2
+
+
+def test_nonlinear_correlations_are_those_stated(large):
+    """Polynomials up to degree 3 of what the views hold reach every product of up to 3 rho."""
+    P, Q = embedded.speech_mixing(np.random.SeedSequence(embedded.SPEECH_SEED).spawn(2)[0])
+    u = (large.arrays["x"] @ P)[:, :RANK]
+    angles = large.arrays["y"] @ Q
+    v = np.sqrt(2) * erfinv(np.arctan2(angles[:, :RANK], angles[:, RANK : 2 * RANK]) / np.pi)
+    expand = PolynomialFeatures(3, include_bias=False)
+    found = canonical_correlations(expand.fit_transform(u), expand.fit_transform(v))
+    products = [
+        np.prod(chosen)
+        for degree in (1, 2, 3)
+        for chosen in itertools.combinations_with_replacement(embedded.LATENT_CORRELATIONS, degree)
+    ]
+    assert found == pytest.approx(sorted(products, reverse=True), abs=0.03)
+    stated = np.round(large.meta["population_correlations"], 9)
+    assert set(np.round(sorted(products)[-3:], 9)) <= set(stated)
+
+
+def test_largest_products_by_enumeration():
+    rho = np.array([0.9, 0.7, 0.5])
+    powers = itertools.product(range(12), repeat=3)
+    every = sorted((float(np.prod(rho**p)) for p in powers if any(p)), reverse=True)
+    assert embedded.largest_products(rho, 15) == pytest.approx(every[:15])
+
+
+def test_synthetic_rows_are_the_same_each_time():
+    first, again = embedded.synthetic_speech(50), embedded.synthetic_speech(50)
+    assert np.array_equal(first.arrays["x"], again.arrays["x"])
+
+
+def test_linear_methods_see_nothing_in_the_rings():
+    drawn = embedded.rings().arrays
+    assert canonical_correlations(drawn["x"].astype(float), drawn["y"].astype(float))[0] < 0.06
+    for view in (drawn["x"], drawn["y"]):
+        variances = np.linalg.eigvalsh(np.cov(view.T))[::-1]
+        assert variances[1] > 0.95 * variances[0] > 90 * variances[2]
+
+
+@pytest.mark.parametrize(("view", "radii"), [("x", (1, 3, 5)), ("y", (5, 3, 1))])
+def test_rings_are_told_apart_by_their_radius(view, radii):
+    drawn = embedded.rings(3000).arrays
+    distance = np.abs(np.linalg.norm(drawn[view], axis=1)[:, None] - np.array(radii))
+    assert (distance.argmin(axis=1) == drawn["labels"]).mean() > 0.99
+
+
+def test_attributes_tell_the_digits_apart():
+    table = np.array(list(embedded.ATTRIBUTES.values()))
+    assert table.shape[1] == len(np.unique(table, axis=1).T) == 10
+    assert not (table.min(axis=1) == table.max(axis=1)).any()

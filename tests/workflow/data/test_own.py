@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from scipy.io import savemat
 
+from files import mat, npy, npz
 from workflow.data import catalogue
 from workflow.data.__main__ import main
 from workflow.data.catalogue import CATALOGUE, prepare
@@ -28,19 +28,28 @@ def table(values=Y, **options):
 
 
 NAMED = table(pd.DataFrame(Y, columns=list("abc")), index_label="id")
+# MATLAB has hardly any numbers but floats.
+IN_MAT = {"a": X, "b": Y, "part": PARTS.astype(float), "s": {"field": 1}}
+FILES = {
+    "x.npy": npy(X),
+    "y.npy": npy(Y),
+    "both.npz": npz(a=X, b=Y, part=PARTS, who=np.array(list("ppqqrr"))),
+    "both.mat": mat(IN_MAT),
+    "x.csv": table(X, index=False, header=False),
+    "y.csv": table(pd.DataFrame(Y, columns=list("uvw")), index=False),
+    "part.csv": "p\n" + "train\n" * 3 + "tune\n" + "test\n" * 2,
+}
+
+
+def write(name, content):
+    Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
 @pytest.fixture(autouse=True)
-def files(tmp_path, monkeypatch):
+def directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    np.save("x.npy", X)
-    np.save("y.npy", Y)
-    np.savez("both.npz", a=X, b=Y, part=PARTS, who=np.array(list("ppqqrr")))
-    np.savetxt("x.csv", X, delimiter=",")
-    np.savetxt("y.csv", Y, delimiter=",", header="u,v,w", comments="")
-    Path("part.csv").write_text("p\n" + "train\n" * 3 + "tune\n" + "test\n" * 2)
-    savemat("both.mat", {"a": X, "b": Y, "part": PARTS, "s": {"field": 1}})
-    return tmp_path
+    for name, content in FILES.items():
+        write(name, content)
 
 
 def inside(file, **arrays):
@@ -66,14 +75,6 @@ def test_two_arrays_are_enough(entry, tmp_path):
     assert all(len(source["sha256"]) == 64 for source in data.meta["sources"])
 
 
-def test_split_codes_may_be_whole_floats():
-    savemat("parts.mat", {"part": PARTS.astype(float)})
-    assert np.array_equal(read("mine", MAT | {"split": "parts.mat"}).arrays["given_split"], PARTS)
-    savemat("parts.mat", {"part": np.where(PARTS == 1, 1.5, PARTS)})
-    with pytest.raises(DataError, match=r"split '1\.5' is neither 0, 1, 2"):
-        read("mine", MAT | {"split": "parts.mat"})
-
-
 BAD_ENTRIES = {
     "no such file": (NPY | {"y": "z.npy"}, "no file z.npy"),
     "header of npy": (NPY | {"y": {"file": "y.npy", "header": True}}, "are for kind csv, not npy"),
@@ -86,95 +87,77 @@ BAD_ENTRIES = {
     "csv as mat": (MAT | {"x": "x.csv"}, "not a MATLAB file"),
     "column": (CSV | {"y": {"file": "y.csv", "columns": ["u", "z"]}}, "no column 'z'; there are u"),
 }
-# Of y.npy, that is; and of y.csv.
-BAD_ARRAYS = {
-    "pickled": (np.array([{}] * 6, dtype=object), "not a plain"),
-    "fewer rows": (Y[:5], "differ in their number of rows"),
-    "NaN": (Y * np.nan, "nan at row 0"),
-    "one dimension": (Y[:, 0], "1 dimensions, expected 2"),
-}
-BAD_TABLES = {
-    "text": ("b,a\n" + "1,c\n" * 6, "'a' is not num"),
-    "text and numbers": ("1,a\n" * 6, "first line, 1, a, may be names"),
-    "hole in the first line": ("NA,1.5\n" + "2,3.5\n" * 5, "nan at row 0, column 0"),
-    "other index": (",a\n" + "7,1\n" * 6, "has no name and does not count the rows"),
-    "ragged": ("1,2\n1,2\n1,2,3\n", "not a comma-sep"),
-    "hole": ("1,2\n" * 5 + "1,\n", "nan at row 5"),
-    "empty": ("", "not a comma-separated table"),
-    "decimal commas": ("id;v\n" + "1;2,5\n" * 6, r"1 field\(s\) in .*decimals with points"),
-    "semicolons": ("id;v\n" + "1;2.5\n" * 6, "separated by ';'"),
-    "tabs": ("1\t2.5\n" * 6, r"separated by '\\t'"),
-    "blanks": ("1 2.5\n" * 6, "separated by ' '"),
-    "header": (
-        table(index=False),
-        r"0, 1, 2, may be names .*: y.csv, header: true\}, or `header: f",
+
+
+@pytest.mark.parametrize("case", BAD_ENTRIES)
+def test_bad_entries_are_named(case):
+    entry, message = BAD_ENTRIES[case]
+    with pytest.raises(DataError, match=message):
+        read("mine", entry)
+
+
+BAD_FILES = {
+    "npy, cut": ("y.npy", FILES["y.npy"][:136], "y.npy: not a plain"),
+    "npz, cut": ("both.npz", FILES["both.npz"][:700], "both.npz: not a plain"),
+    "mat, cut": ("both.mat", FILES["both.mat"][:300], "both.mat: (cut short|no numeric)"),
+    "pickled": ("y.npy", npy(np.array([{}] * 6, dtype=object)), "not a plain"),
+    "fewer rows": ("y.npy", npy(Y[:5]), "differ in their number of rows"),
+    "NaN": ("y.npy", npy(Y * np.nan), "nan at row 0"),
+    "one dimension": ("y.npy", npy(Y[:, 0]), "1 dimensions, expected 2"),
+    "one row": ("both.mat", mat({"a": X[:1], "b": Y[:1], "part": 0}), "one row only"),
+    "half a part": (
+        "both.mat",
+        mat(IN_MAT | {"part": PARTS / 2}),
+        "split '0.5' is neither 0",
     ),
-    "header of one": (table(Y[:, 0], index=False), "the first line, 0, may be names"),
-    "wavelengths": ("400,405,410\n" + "1,2,3\n" * 6, "first line, 400, 405, 410, may be names"),
-    "index": (table(header=False), "column, '?0'?, counts the rows.*index=False.*columns: all"),
-    "named index": (NAMED, "the first column, 'id', counts the rows"),
-    "names of rows": ("a,b\n" + "r1,1,2\n" * 6, "2 field.* 3 in the second.*drop names of rows"),
+    "other part": ("part.csv", "p\n" + "dev\n" * 6, "split 'dev' is neither"),
+    "text": ("y.csv", "b,a\n" + "1,c\n" * 6, "'a' is not num"),
+    "text and numbers": ("y.csv", "1,a\n" * 6, "first line, 1, a, may be names"),
+    "hole in the first line": ("y.csv", "NA,1.5\n" + "2,3.5\n" * 5, "nan at row 0, column 0"),
+    "other index": ("y.csv", ",a\n" + "7,1\n" * 6, "has no name and does not count the rows"),
+    "ragged": ("y.csv", "1,2\n1,2\n1,2,3\n", "not a comma-sep"),
+    "hole": ("y.csv", "1,2\n" * 5 + "1,\n", "nan at row 5"),
+    "empty": ("y.csv", "", "not a comma-separated table"),
+    "decimal commas": ("y.csv", "id;v\n" + "1;2,5\n" * 6, r"1 field\(s\) .*decimals with points"),
+    "semicolons": ("y.csv", "id;v\n" + "1;2.5\n" * 6, "separated by ';'"),
+    "tabs": ("y.csv", "1\t2.5\n" * 6, r"separated by '\\t'"),
+    "blanks": ("y.csv", "1 2.5\n" * 6, "separated by ' '"),
+    "header": ("y.csv", table(index=False), r"names .*: y.csv, header: true\}, or `header: false"),
+    "header of one": ("y.csv", table(Y[:, 0], index=False), "the first line, 0, may be names"),
+    "wavelengths": ("y.csv", "400,405,410\n" + "1,2,3\n" * 6, "400, 405, 410, may be names"),
+    "index": ("y.csv", table(header=False), "0'?, counts the rows.*index=False.*columns: all"),
+    "named index": ("y.csv", NAMED, "the first column, 'id', counts the rows"),
+    "names of rows": ("y.csv", "a,b\n" + "r1,1,2\n" * 6, "2 field.* 3 in .*drop names of rows"),
 }
 
 
-@pytest.mark.parametrize("case", [*BAD_ENTRIES, *BAD_ARRAYS, *BAD_TABLES])
-def test_bad_entries_arrays_and_tables_are_named(case):
-    entry, message = BAD_ENTRIES.get(case, (None, None))
-    if case in BAD_ARRAYS:
-        entry, (array, message) = NPY, BAD_ARRAYS[case]
-        np.save("y.npy", array)
-    elif case in BAD_TABLES:
-        entry, (text, message) = CSV, BAD_TABLES[case]
-        Path("y.csv").write_text(text)
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_bad_files_are_named(case):
+    file, content, message = BAD_FILES[case]
+    write(file, content)
+    entry = {".npy": NPY, ".npz": NPZ, ".mat": MAT, ".csv": CSV}[Path(file).suffix]
     with pytest.raises(DataError, match=message):
         read("mine", entry)
 
 
-@pytest.mark.parametrize(
-    ("file", "entry", "message"),
-    [
-        ("y.npy", NPY, "y.npy: not a plain"),
-        ("both.npz", NPZ, "both.npz: not a plain"),
-        ("both.mat", MAT, "both.mat: (cut short|no numeric)"),
-    ],
-)
-def test_files_cut_short_are_named(file, entry, message):
-    Path(file).write_bytes(Path(file).read_bytes()[: Path(file).stat().st_size // 2])
-    with pytest.raises(DataError, match=message):
-        read("mine", entry)
+CSVS = {
+    "index": (table(), {}, Y),
+    "index from 1": (table(pd.DataFrame(Y, index=range(1, 7))), {}, Y),
+    "header": (table(index=False), {"header": True}, Y),
+    "BOM and header": ("\ufeff" + table(index=False), {"header": 1}, Y),
+    "BOM": ("\ufeff" + table(Y + 0.5, index=False, header=False), {}, Y + 0.5),
+    "columns": (NAMED, {"columns": ["a", "b", "c"]}, Y),
+    "numbers": (table(header=False), {"columns": [1, 2, 3]}, Y),
+    # First lines and columns that count may be data.
+    "counts": (table(X, header=False), {"header": False, "columns": "all"}, np.c_[range(6), X]),
+    "truths": ("True,False\n" * 6, {}, np.array([[True, False]] * 6)),
+    "blank line": ("u,v\n\n" + "1,2\n" * 6, {}, np.array([[1, 2]] * 6)),
+}
 
 
-def test_splits_and_single_rows_are_named():
-    Path("part.csv").write_text("p\n" + "dev\n" * 6)
-    with pytest.raises(DataError, match="split 'dev' is neither"):
-        read("mine", CSV)
-    for file in ("x.npy", "y.npy"):
-        np.save(file, X[:1])
-    with pytest.raises(DataError, match="one row only"):
-        read("mine", NPY)
-
-
-@pytest.mark.parametrize(
-    ("text", "place", "expected"),
-    [
-        (table(), {}, Y),
-        (table(pd.DataFrame(Y, index=range(1, 7))), {}, Y),
-        (table(index=False), {"header": True}, Y),
-        ("\ufeff" + table(index=False), {"header": 1}, Y),
-        ("\ufeff" + table(Y + 0.5, index=False, header=False), {}, Y + 0.5),
-        (NAMED, {"columns": ["a", "b", "c"]}, Y),
-        (table(header=False), {"columns": [1, 2, 3]}, Y),
-        # First lines and columns that count may be data.
-        (table(X, header=False), {"header": False, "columns": "all"}, np.c_[range(6), X]),
-        ("True,False\n" * 6, {}, np.array([[True, False]] * 6)),
-        ("u,v\n\n" + "1,2\n" * 6, {}, np.array([[1, 2]] * 6)),
-    ],
-    ids=[
-        *("index", "index from 1", "header", "BOM and header", "BOM", "columns", "numbers"),
-        *("counts", "truths", "blank line"),
-    ],
-)
-def test_csvs_as_pandas_and_excel_write_them(text, place, expected):
+@pytest.mark.parametrize("case", CSVS)
+def test_csvs_as_pandas_and_excel_write_them(case):
+    text, place, expected = CSVS[case]
     Path("y.csv").write_text(text, encoding="utf-8")
     content = read("mine", CSV | {"y": {"file": "y.csv", **place}})
     assert np.array_equal(content.arrays["y"], expected)
@@ -244,7 +227,10 @@ def test_check_finds_two_arrays_or_lists_them(command):
         (["check", "x.npy"], "x.npy: a npy file holds one array; name the file of the other"),
         (["check", "x.npy", "short.npy"], "error: dataset 'mydata': arrays differ"),
         (["check", "x.txt", "y.npy"], "give --kind"),
-        (["prepare", "nothing", "x"], "error: unknown dataset 'nothing'"),
+        (["check", "nowhere.mat"], "error: no file nowhere.mat under"),
+        (["check", "nowhere.npz"], "error: no file nowhere.npz under"),
+        (["check", "/dev/zero", "--kind", "mat"], "error: no file /dev/zero under"),
+        (["prepare", "minst", "x"], "error: unknown dataset 'minst': known are digits, patches, "),
     ],
 )
 def test_command_fails_with_one_message(command, arguments, message):
@@ -281,23 +267,16 @@ def test_prepare_and_fetch_embedded_data(command, tmp_path):
     assert "nothing to fetch" in command("fetch", "digits")[1]
 
 
-def test_check_prints_no_line_that_a_file_has_written(capsys, files):
+def test_check_prints_no_line_that_a_file_has_written(command):
     """What it prints may be pasted into settings: a name must not add keys, nor colour a screen."""
     hostile = "a\n__use_yte__: true\x1b[31m"
-    (files / "names.csv").write_text(f'"{hostile}",b\n1,2\n3,5\n6,4\n')
-    assert main(["check", "names.csv", "names.csv"]) == 0
-    out = capsys.readouterr().out
+    Path("names.csv").write_text(f'"{hostile}",b\n1,2\n3,5\n6,4\n')
+    valid, out = command("check", "names.csv", "names.csv")
     assert r"a\n__use_yte__: true\x1b[31m = 1, b = 2" in out
     np.savez("three.npz", **{hostile: np.eye(3), "b": np.eye(3), "c": np.eye(3)})
-    assert main(["check", "three.npz"]) == 1
-    err = capsys.readouterr().err
+    refused, err = command("check", "three.npz")
     assert r"  a\n__use_yte__: true\x1b[31m: 3 × 3" in err
+    assert (valid, refused) == (0, 1)
     for text in (out, err):
         assert "\x1b" not in text
         assert "\n__use_yte__" not in text
-
-
-@pytest.mark.parametrize("name", ["nowhere.mat", "nowhere.npz", "/dev/zero"])
-def test_check_of_what_is_no_file_ends_in_one_message(capsys, name):
-    assert main(["check", name, "--kind", "mat"]) == 1
-    assert capsys.readouterr().err.startswith(f"error: no file {name} under")

@@ -1,6 +1,5 @@
 """Prepared datasets: written whole or not at all, checked when read, and read by rows."""
 
-import json
 import os
 import signal
 import subprocess
@@ -47,29 +46,19 @@ def test_writing_again_replaces(toy):
     assert [path.name for path in toy.parent.iterdir() if path.is_dir()] == ["toy"]
 
 
-def flipped(data):
-    return data[:-1] + bytes([data[-1] ^ 1])
-
-
-def other_format(data):
-    return json.dumps({**json.loads(data), "format": 99}).encode()
-
-
+CHANGED = "its content does not match"
 DAMAGE = {
-    "cut short": ("x.npy", lambda data: data[:-8], "x.npy: .* bytes, but meta.json says"),
-    "one bit": ("x.npy", flipped, "x.npy: its content does not match"),
-    "garbled": ("x.npy", lambda data: b"?" * len(data), "x.npy: cannot be read"),
-    "type": ("x.npy", lambda data: data.replace(b"<f8", b"<i8"), "x.npy: shape .* but meta.json"),
-    "by columns": (
-        "x.npy",
-        lambda data: data.replace(b"False", b"True "),
-        "x.npy: its content does not match",
-    ),
-    "array gone": ("y.npy", None, "y.npy: missing"),
-    "meta gone": ("meta.json", None, "meta.json: not found"),
-    "meta cut": ("meta.json", lambda data: b"{", "meta.json: not valid JSON"),
-    "meta empty": ("meta.json", lambda data: b"[]", "meta.json: format 'list'"),
-    "other format": ("meta.json", other_format, "format 99, but this version of rnca reads 1"),
+    "cut short": ("x.npy", lambda data: data[:-8], ".* bytes, but meta.json says"),
+    "one bit": ("x.npy", lambda data: data[:-1] + bytes([data[-1] ^ 1]), CHANGED),
+    "garbled": ("x.npy", lambda data: b"?" * len(data), "cannot be read"),
+    "type": ("x.npy", lambda data: data.replace(b"<f8", b"<i8"), "shape .* but meta.json"),
+    "by columns": ("x.npy", lambda data: data.replace(b"False", b"True "), CHANGED),
+    "array gone": ("y.npy", None, "missing"),
+    "meta gone": ("meta.json", None, "not found"),
+    "meta cut": ("meta.json", lambda data: b"{", "not valid JSON"),
+    "meta empty": ("meta.json", lambda data: b"[]", "format 'list'"),
+    "meta": ("meta.json", lambda data: data.replace(b"a toy", b"no toy"), CHANGED),
+    "format": ("meta.json", lambda data: data.replace(b": 1,", b": 99,", 1), "format 99, but .* 1"),
 }
 
 
@@ -78,7 +67,7 @@ def test_damage_is_named_with_its_remedy(toy, damage):
     file, harm, message = DAMAGE[damage]
     data = (toy / file).read_bytes()
     (toy / file).write_bytes(harm(data)) if harm else (toy / file).unlink()
-    with pytest.raises(DataError, match=f"(?s){message}.*Delete the directory"):
+    with pytest.raises(DataError, match=f"(?s){file}: {message}.*Delete the directory"):
         load_prepared(toy, verify=True)
 
 
@@ -94,8 +83,8 @@ BAD = {
     "float images": ({"images": np.ones((2, 2, 2))}, "must be uint8"),
     "split 3": ({"given_split": np.array([0, 3])}, r"given_split holds \[0, 3\]"),
     "no rows": ({"attributes": np.ones((2, 2), dtype=int)}, "none of the arrays"),
-    "label beyond attributes": (
-        {"labels": np.array([0, 2]), "attributes": np.ones((2, 3), dtype=int)},
+    "other label": (
+        {"labels": np.array([2]), "attributes": np.ones((2, 3), int)},
         "classes 0 to 1",
     ),
 }

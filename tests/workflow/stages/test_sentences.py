@@ -5,14 +5,12 @@ import pandas as pd
 import pytest
 
 from workflow.lib.sentences import sentence, span, write_sentences
-from workflow.stages.autoencoder import sentences as autoencoder
-from workflow.stages.bounds import sentences as bounds
-from workflow.stages.extensions import sentences as extensions
-from workflow.stages.lupi import sentences as lupi
+from workflow.stages.autoencoder import report as autoencoder
+from workflow.stages.bounds import report as bounds
+from workflow.stages.extensions import report as extensions
 from workflow.stages.rcca import own
 from workflow.stages.rcca import sentences as rcca
-from workflow.stages.rpca import sentences as rpca
-from workflow.stages.rpca.tables import ERRORS_COLUMNS, SCORES_COLUMNS
+from workflow.stages.rpca import report as rpca
 
 TITLES = {"one": "MNIST", "z": "XRMB by speakers"}
 
@@ -113,7 +111,7 @@ def test_model_of_own_data_says_what_was_chosen_and_what_is_real():
 def test_rpca_says_how_errors_fall():
     keys = ("one", "pca", "fourier")
     rows = [(*keys, 100, 3, m, 0, 0.1 / m, 9.0, 15.0 / m, 0.2, 0.9) for m in (1, 10)]
-    errors = pd.DataFrame(rows, columns=ERRORS_COLUMNS)
+    errors = rpca.errors_summary(pd.DataFrame(rows, columns=rpca.ERRORS_COLUMNS))
     columns = "experiment analysis method measure rate rate_error"
     law = frame(columns, (*keys, "value_error", -1.0, 0.04))
     assert rpca.on_errors(errors, law, "pca", TITLES) == (
@@ -137,35 +135,13 @@ def test_bounds_count_violations():
     )
 
 
-def test_lupi_gives_paired_differences_beside_the_paper():
-    columns = "experiment method preprocessing reference alike difference low high"
-    pairs = frame(
-        columns,
-        ("one", "rcca", "raw", "surf", True, 2.56, 1.29, 3.82),
-        ("one", "rcca", "raw", "surf-scaled", True, 9.0, 8.0, 10.0),
-    )
-    says = "MNIST: RCCA minus regular features, in points: +2.56 with raw counts [+1.29, +3.82]"
-    assert lupi.on_differences(pairs, {}, TITLES) == f"{says}."
-    paper = {"one": {"difference": 7.59}}
-    assert lupi.on_differences(pairs, paper, TITLES) == f"{says}; the paper's +7.59."
-
-
 def test_autoencoder_names_the_papers_method_and_the_best():
-    columns = "experiment axis method d m test_mean against_mean"
-    summary = frame(
-        columns,
-        ("one", "table", "pca", 20, 2000, 0.21, 0.0),
-        ("one", "table", "median", 20, 2000, 0.12, -0.412),
-        ("one", "table", "combined", 20, 2000, 0.11, -0.48),
-        ("one", "d", "median", 5, 2000, 0.4, -0.1),
-        ("one", "d", "median", 50, 2000, 0.2, 0.25),
-    )
+    errors = {"pca": (0.21, 0.0), "median": (0.12, -0.412), "combined": (0.11, -0.48)}
+    rows = [("one", method, 20, *error) for method, error in errors.items()]
+    summary = frame("experiment method d test_mean against_mean", *rows)
     assert autoencoder.on_table(summary, TITLES) == (
         "Test error against linear PCA's: MNIST, d = 20: RPCA (median heuristic) -41.2 %, "
         "PCA encoder, linear + random decoder -48.0 %."
-    )
-    assert autoencoder.on_sweeps(summary, TITLES) == (
-        "Test error of RPCA over linear PCA's: MNIST: 0.90 at d = 5 to 1.25 at d = 50."
     )
 
 
@@ -179,9 +155,6 @@ def test_extensions_name_the_smallest_error_of_each_classifier():
 def test_nothing_run_says_nothing():
     none = frame(DIFFERENCES)
     over = frame("series protocol reg feature_map m test_mean leaked")
-    pairs = frame("experiment method preprocessing reference alike difference low high")
-    pairs = pairs.astype({"alike": bool})
-    errors, scores = (pd.DataFrame(columns=names) for names in (ERRORS_COLUMNS, SCORES_COLUMNS))
     said = [
         rcca.on_table1(none, TITLES),
         rcca.on_protocols(over, TITLES),
@@ -190,14 +163,9 @@ def test_nothing_run_says_nothing():
         rcca.on_minutes(none.assign(minutes_one_core=np.nan), TITLES),
         rcca.on_variants(frame("experiment feature_map m difference_mean"), TITLES),
         rcca.on_choice(frame("experiment feature_map protocol gain_mean"), TITLES),
-        rpca.on_agreement(errors, TITLES),
-        rpca.on_scatter(scores, TITLES),
-        lupi.on_verdict(frame("experiment"), pairs, {}, TITLES),
-        lupi.on_differences(pairs, {}, TITLES),
-        lupi.on_methods(pairs, TITLES),
-        lupi.on_reg(frame("experiment method reg m"), TITLES),
-        autoencoder.on_table(frame("experiment axis method test_mean"), TITLES),
-        autoencoder.on_sweeps(frame("experiment axis method"), TITLES),
+        rpca.on_agreement(frame("experiment analysis method m mean_angle_mean"), TITLES),
+        rpca.on_scatter(pd.DataFrame(columns=rpca.SCORES_COLUMNS), TITLES),
+        autoencoder.on_table(frame("experiment method test_mean"), TITLES),
         extensions.on_discriminants(frame("method error_mean m"), "digits"),
         extensions.on_clustering(frame("data method m nmi_mean"), TITLES),
     ]

@@ -1,8 +1,9 @@
 """Stage autoencoder: reconstruction of unseen pictures, beside linear PCA (Section 5.4)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import base64
+import io
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import product
 from time import perf_counter
 from types import SimpleNamespace
@@ -10,64 +11,52 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from PIL import Image
 
-from rnca._core.workers import blas_threads
+from rnca._core.blas import blas_threads
+from rnca._core.rows import FloatArray, View, grid
 from rnca.autoencoder import RandomizedAutoencoder
-from rnca.features import median_gamma
+from rnca.features import FourierFeatures, median_gamma
 from workflow.data.prepared import Prepared, load_prepared
 from workflow.data.splits import fraction_split
 from workflow.data.views import RowView
 from workflow.lib.job import job
-from workflow.lib.provenance import peak_mb, read_csv, write_csv
+from workflow.lib.provenance import peak_mb, write_csv
 from workflow.lib.seeding import derived_seed
-from workflow.stages.autoencoder.pictures import no_pictures, picture_rows, shown_rows
-from workflow.stages.autoencoder.standardised import StandardisedFeatures
 
 # Rows that stand for all where no more are needed: for the median heuristic of the latent
 # factors, and for the errors on training and tuning rows.
 _SAMPLE = 2048
+_CHUNK = 2048
+_PICTURE_COLUMNS = ["method", "row", "label", "png"]
 
 
 @dataclass(frozen=True)
 class Method:
     """What is fitted under a name: encoder, decoder and their kernel widths.
 
-    Attributes
-    ----------
-    name : str
-        ``pca``; ``median``, the widths the paper states; ``authors``, those of its code;
-        ``authors-encoder``, those with its encoder too, which standardises the features;
-        ``chosen``, by the error on tuning rows; ``combined``, a linear encoder and a decoder
-        with linear beside random features, at the width chosen for it.
-    encoder : {"fourier", "standardised", "linear"}
-    decoder : {"fourier", "linear"}
-    linear_part : bool
-        Whether the decoder has linear features beside the random ones.
-    encoder_width, decoder_width : float, optional
-        gamma as a multiple of the median heuristic's. None, where the map is not linear: 2·gamma²
-        in units of the pixels, since the authors' code draws weights of standard deviation
-        2·gamma instead of √(2·gamma).
-    reg : float, optional
-        None: the authors' ridge.
-    on_edge : tuple of str
-        ``encoder`` and ``decoder``, if the width chosen is the smallest or largest one tried.
+    Widths are gamma as a multiple of the median heuristic's. None, where the map is not linear:
+    2·gamma² in units of the pixels, since the authors' code draws weights of standard deviation
+    2·gamma instead of √(2·gamma). ``on_edge`` has ``encoder`` and ``decoder`` if the width chosen
+    is the smallest or largest one tried.
     """
 
     name: str
-    encoder: str = "fourier"
-    decoder: str = "fourier"
-    linear_part: bool = False
+    encoder: str = "fourier"  # or "standardised" or "linear"
+    decoder: str = "fourier"  # or "linear"
+    linear_part: bool = False  # linear features of the decoder beside the random ones
     encoder_width: float | None = None
     decoder_width: float | None = None
-    reg: float | None = None
+    reg: float | None = None  # None: the authors' ridge
     on_edge: tuple[str, ...] = ()
 
 
 PCA = Method("pca", "linear", "linear")
-MEDIAN = Method("median", encoder_width=1.0, decoder_width=1.0)
-AUTHORS = Method("authors")
-AUTHORS_ENCODER = Method("authors-encoder", "standardised")
-# Without the widths and the regulariser that are to be chosen.
+MEDIAN = Method("median", encoder_width=1.0, decoder_width=1.0)  # the widths the paper states
+AUTHORS = Method("authors")  # those of its authors' code
+AUTHORS_ENCODER = Method("authors-encoder", "standardised")  # and the encoder of that code
+# Without the widths and the regulariser, which are chosen by the error on tuning rows.
 CHOSEN = Method("chosen")
 COMBINED = Method("combined", "linear", linear_part=True)
 
@@ -75,8 +64,7 @@ COMBINED = Method("combined", "linear", linear_part=True)
 class Experiment(SimpleNamespace):
     """Autoencoders of one dataset at one number of latent factors.
 
-    Its attributes are the settings of the stage, with ``name`` and ``seed`` of the run; ``sweeps``
-    has the sizes of each axis, ``d`` or ``m``, to be tried.
+    Its attributes are the settings of the stage, with ``name`` and ``seed`` of the run.
     """
 
     def seed_of(self, repeat: int, purpose: str) -> int:
@@ -114,29 +102,50 @@ def _spread(view: RowView, count: int) -> RowView:
     return replace(view, rows=view.rows[index])
 
 
+class StandardisedFeatures(FourierFeatures):
+    """The encoder's features in the authors' code: unit variance over the rows of the fit.
+
+    Their principal components are those of the correlation matrix, as in ``rpca.m`` of the
+    authors' code, which standardises every random feature before the SVD. Fitting takes a pass over
+    the rows; ``deviations_`` is then the standard deviation of each feature, 1 where that is 0.
+    """
+
+    _fitted_arrays = ("weights_", "phases_", "deviations_")
+
+    def _draw(self, view: View) -> None:
+        super()._draw(view)
+        m = self.n_features_out
+        self.deviations_ = np.ones(m, dtype=self.phases_.dtype)
+        sums, squares, shift = np.zeros(m), np.zeros(m), None
+        for start, stop in grid(0, len(view), _CHUNK):
+            z = np.empty((stop - start, m), dtype=self.feature_dtype)
+            self.features(view.read(start, stop), z)
+            shift = z[0].astype(np.float64) if shift is None else shift
+            centred = z - shift
+            sums += centred.sum(axis=0)
+            squares += np.square(centred).sum(axis=0)
+        variance = np.maximum(squares - sums**2 / len(view), 0.0) / (len(view) - 1)
+        self.deviations_ = np.where(variance > 0, np.sqrt(variance), 1.0).astype(self.phases_.dtype)
+
+    def _map(self, x: FloatArray, out: FloatArray) -> None:
+        super()._map(x, out)
+        out /= self.deviations_
+
+
 class Fit:
     """A method fitted to training rows, in two steps that are timed.
 
-    Attributes
-    ----------
-    model : RandomizedAutoencoder
-    encoder_width, decoder_width : float or None
-        gamma as a multiple of the median heuristic's; None for linear maps.
-    encoder_seconds, decoder_seconds : float
-    on_edge : list of str
-        Keys of `search` of which an end was chosen on tuning rows.
+    ``on_edge`` has the keys of ``search`` of which an end was chosen on tuning rows.
     """
 
-    def __init__(
-        self, experiment: Experiment, method: Method, repeat: int, components: int, features: int
-    ) -> None:
+    def __init__(self, experiment: Experiment, method: Method, repeat: int) -> None:
         self.experiment, self.method, self.repeat = experiment, method, repeat
         self.model = RandomizedAutoencoder(
-            components,
+            experiment.components,
             feature_map="linear" if method.encoder == "linear" else "fourier",
-            n_features=features,
+            n_features=experiment.features,
             decoder_feature_map=method.decoder,
-            n_decoder_features=features,
+            n_decoder_features=experiment.features,
             linear_part=method.linear_part,
             random_state=experiment.seed_of(repeat, "features"),
             verbose=True,
@@ -162,9 +171,8 @@ class Fit:
         """Fit the decoder."""
         started = perf_counter()
         if self.method.decoder != "linear":
-            d = self.model.n_components
-            components = self.model.encoder_.transform(_spread(train, _SAMPLE))[:, :d]
-            factors = components / self.model.scale_[:d].astype(components.dtype)
+            components = self.model.encoder_.transform(_spread(train, _SAMPLE))
+            factors = components / self.model.scale_.astype(components.dtype)
             gamma, self.decoder_width = self._gamma(factors, self.method.decoder_width)
             self.model.set_params(decoder_gamma=gamma)
         reg = self.method.reg
@@ -187,7 +195,7 @@ class Fit:
         width = 2 * median if width is None else width
         return width * median, width
 
-    def record(self, pixels: Pixels, axis: str) -> dict[str, Any]:
+    def record(self, pixels: Pixels) -> dict[str, Any]:
         """Measure the fit: one row of the stage's CSV."""
         started = perf_counter()
         self.model.transform(pixels.test)
@@ -195,7 +203,7 @@ class Fit:
         test_error = self.model.error(pixels.test)
         return {
             "experiment": self.experiment.name,
-            "axis": axis,
+            "axis": "table",  # by which claims choose rows
             "method": self.method.name,
             "repeat": self.repeat,
             "d": self.model.n_components,
@@ -220,66 +228,36 @@ class Fit:
 
 
 def run_part(
-    experiment: Experiment,
-    data: Prepared,
-    repeats: Iterable[int],
-    axes: Iterable[str],
-    before: pd.DataFrame | None = None,
+    experiment: Experiment, data: Prepared, repeats: Iterable[int]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Make some repeats and sweeps of an experiment.
+    """Make some repeats of an experiment.
 
-    Parameters
-    ----------
-    experiment : Experiment
-    data : Prepared
-    repeats : iterable of int
-    axes : iterable of {"d", "m"}
-        Of the sweeps.
-    before : DataFrame, optional
-        Errors of repeat 0, if there are sweeps but repeat 0 is not made here.
-
-    Returns
-    -------
-    errors : DataFrame
-        One row per fit.
-    pictures : DataFrame
-        Of repeat 0; none if it is not made here.
+    Returns the errors, one row per fit, and the pictures of repeat 0, none if it is not made here.
     """
-    errors, pictures = [], no_pictures()
+    errors, pictures = [], pd.DataFrame(columns=_PICTURE_COLUMNS)
     for repeat in repeats:
         found, kept = run_repeat(experiment, data, repeat)
         errors.append(found)
         if repeat == 0:
             pictures = kept
-    for axis in axes:
-        methods = chosen_before(errors[0] if before is None else before)
-        errors.append(run_sweep(experiment, data, axis, methods))
     return pd.concat(errors, ignore_index=True), pictures
 
 
 def run_repeat(
     experiment: Experiment, data: Prepared, repeat: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Fit every method on the split of a repeat.
-
-    Returns
-    -------
-    errors : DataFrame
-        One row per method.
-    pictures : DataFrame
-        Of test rows: pictures and their reconstructions.
-    """
+    """Fit every method on the split of a repeat; return errors, and some pictures of test rows."""
     pixels = Pixels.of(experiment, data, repeat)
     index = shown_rows(data, pixels.test, experiment.shown)
     shown = pixels.test[index]
     records, pictures = [], [picture_rows(data, pixels.test, index, shown, "original")]
     fixed = (PCA, MEDIAN, AUTHORS, AUTHORS_ENCODER)
     for method in (*fixed, *chosen(experiment, pixels, repeat)):
-        fit = Fit(experiment, method, repeat, experiment.components, experiment.features)
+        fit = Fit(experiment, method, repeat)
         fit.encoder(pixels.train).decoder(pixels.train)
         if method.reg is not None:
             fit.choose_reg(pixels.tune)
-        records.append(fit.record(pixels, "table"))
+        records.append(fit.record(pixels))
         decoded = fit.model.inverse_transform(fit.model.transform(shown))
         pictures.append(picture_rows(data, pixels.test, index, decoded, method.name))
     labelled = pd.concat(pictures, ignore_index=True).assign(
@@ -299,25 +277,12 @@ def chosen(experiment: Experiment, pixels: Pixels, repeat: int) -> list[Method]:
 
 
 class Search:
-    """Finds the widths of a method; a grid grows while the best value is at an end of it.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    method : Method
-        Without the widths to be found.
-    repeat : int
-    pixels : Pixels
-        The rows that candidates are compared on.
-    """
+    """Finds the widths of a method; a grid grows while the best value is at an end of it."""
 
     def __init__(self, experiment: Experiment, method: Method, repeat: int, pixels: Pixels) -> None:
-        self.method, self.pixels, self.settings = method, pixels, experiment.search
+        self.experiment, self.method, self.repeat = experiment, method, repeat
+        self.pixels, self.settings = pixels, experiment.search
         self.encoders: dict[float | None, Fit] = {}
-        self.new_fit = partial(
-            Fit, experiment, repeat=repeat,
-            components=experiment.components, features=experiment.features,
-        )  # fmt: skip
 
     def best(self) -> Method:
         """Return the method at the best widths, and which of them are at an end of their grid."""
@@ -351,7 +316,8 @@ class Search:
         """Return the error on tuning rows at two widths and the best regulariser."""
         if encoder not in self.encoders:
             method = replace(self.method, encoder_width=encoder, reg=self.settings["regs"][0])
-            self.encoders[encoder] = self.new_fit(method=method).encoder(self.pixels.train)
+            fit = Fit(self.experiment, method, self.repeat)
+            self.encoders[encoder] = fit.encoder(self.pixels.train)
         fit = self.encoders[encoder]
         fit.method = replace(fit.method, decoder_width=decoder)
         fit.decoder(self.pixels.train)
@@ -370,73 +336,51 @@ def widened(grid: list[float], end: float) -> list[float]:
     return [*grid, grid[-1] ** 2 / grid[-2]]
 
 
-def chosen_before(errors: pd.DataFrame) -> list[Method]:
-    """Read what was chosen in repeat 0 from its rows."""
-    table = errors[(errors["axis"] == "table") & (errors["repeat"] == 0)].set_index("method")
-    return [
-        replace(
-            method,
-            encoder_width=float(table["encoder_width"][method.name]),
-            decoder_width=float(table["decoder_width"][method.name]),
-            reg=float(table["reg"][method.name]),
-        )
-        for method in (CHOSEN, COMBINED)
-    ]
-
-
-def run_sweep(
-    experiment: Experiment, data: Prepared, axis: str, chosen: Iterable[Method]
-) -> pd.DataFrame:
-    """Fit, on the split of repeat 0, at other numbers of factors or of features.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    data : Prepared
-    axis : {"d", "m"}
-    chosen : iterable of Method
-        What was chosen in repeat 0; widths stay the same multiples of the median heuristic's.
-    """
-    pixels = Pixels.of(experiment, data, 0)
-    sizes = experiment.sweeps[axis]
-    fits = (
-        fit
-        for method in (PCA, MEDIAN, AUTHORS_ENCODER, *chosen)
-        for fit in (_over_d if axis == "d" else _over_m)(experiment, method, sizes, pixels.train)
-    )
-    return pd.DataFrame([fit.record(pixels, axis) for fit in fits])
-
-
-def _over_d(
-    experiment: Experiment, method: Method, sizes: Sequence[int], train: RowView
-) -> Iterator[Fit]:
-    # Factors are nested: one encoder serves all numbers of them.
-    fit = Fit(experiment, method, 0, max(sizes), experiment.features).encoder(train)
-    for components in sizes:
-        fit.model.set_params(n_components=components)
-        yield fit.decoder(train)
-
-
-def _over_m(
-    experiment: Experiment, method: Method, sizes: Sequence[int], train: RowView
-) -> Iterator[Fit]:
-    # Without random features, m is a label.
-    for features in sizes if method != PCA else sizes[:1]:
-        fit = Fit(experiment, method, 0, experiment.components, features)
-        yield fit.encoder(train).decoder(train)
-
-
 def _mean_square(view: RowView) -> float:
     pieces = (view[start : start + _SAMPLE] for start in range(0, len(view), _SAMPLE))
     return float(sum(np.square(piece).sum() for piece in pieces)) / (len(view) * view.shape[1])
 
 
+def shown_rows(data: Prepared, view: RowView, count: int) -> NDArray[np.int64]:
+    """Choose positions in a view to show: of each class as many, spread evenly over its rows."""
+    kinds = np.zeros(len(view)) if data.labels is None else np.asarray(data.labels[view.rows])
+    classes = [np.flatnonzero(kinds == kind) for kind in np.unique(kinds)]
+    turns = -(-count // len(classes))
+    places = (np.arange(turns) + 0.5) / turns
+    chosen = [rows[int(place * len(rows))] for place in places for rows in classes]
+    return np.array(list(dict.fromkeys(chosen))[:count])
+
+
+def picture_rows(
+    data: Prepared, view: RowView, index: NDArray[np.int64], pixels: NDArray[Any], method: str
+) -> pd.DataFrame:
+    """Make the rows of k pictures at ``index`` of a view.
+
+    ``pixels`` is k × D, from 0 to 1; others are cut off. ``method`` is what made them.
+    """
+    assert view.rows is not None
+    rows = view.rows[index]
+    shape = data.images.shape[1:]
+    frame = {
+        "method": method,
+        "row": rows,
+        "label": None if data.labels is None else data.labels[rows],
+        "png": [to_png(picture.reshape(shape)) for picture in pixels],
+    }
+    return pd.DataFrame(frame, columns=_PICTURE_COLUMNS)
+
+
+def to_png(pixels: NDArray[Any]) -> str:
+    """Encode a picture of numbers from 0 to 1, h × w or h × w × 3, as PNG in base64."""
+    levels = np.round(255 * np.clip(pixels, 0.0, 1.0)).astype(np.uint8)
+    stream = io.BytesIO()
+    Image.fromarray(levels).save(stream, format="PNG")
+    return base64.b64encode(stream.getvalue()).decode("ascii")
+
+
 if __name__ == "__main__":
     with job(snakemake) as asked:
         data = load_prepared(snakemake.input.data, verify=True)
-        before = [read_csv(file) for file in snakemake.input.get("chosen", [])]
-        errors, pictures = run_part(
-            Experiment(**vars(asked)), data, asked.repeats, asked.sweeps, *before
-        )
+        errors, pictures = run_part(Experiment(**vars(asked)), data, asked.repeats)
         write_csv(snakemake.output.errors, errors)
         write_csv(snakemake.output.pictures, pictures)

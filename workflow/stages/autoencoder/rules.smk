@@ -1,18 +1,12 @@
 # Stage autoencoder: reconstruction of unseen pictures, beside linear PCA (Section 5.4).
-# A part is a repeat, a sweep, or all of an experiment.
+# A part is a repeat, or all of an experiment.
 autoencoder = settings.autoencoder
 
 
 def autoencoder_part(w):
-    """Return the settings of a job: some repeats and sweeps of an experiment."""
+    """Return the settings of a job: some repeats of an experiment."""
     own = autoencoder[w.experiment]
-    return own.job(name=w.experiment, seed=settings.seed, **own.parts()[w.part])
-
-
-def autoencoder_chosen(w):
-    """List, for a sweep apart, the errors of repeat 0, where widths were chosen."""
-    errors = f"{RESULTS}/autoencoder/{w.experiment}/repeat-0.errors.csv"
-    return [errors] if w.part.startswith("sweep-") else []
+    return own.job(name=w.experiment, seed=settings.seed, repeats=own.parts()[w.part])
 
 
 def autoencoder_parts(what):
@@ -36,7 +30,6 @@ rule autoencoder_fit:
     input:
         request=autoencoder_fit.file,
         data=prepared(autoencoder),
-        chosen=autoencoder_chosen,
     output:
         errors=f"{RESULTS}/autoencoder/{{experiment}}/{{part}}.errors.csv",
         pictures=f"{RESULTS}/autoencoder/{{experiment}}/{{part}}.pictures.csv",
@@ -45,7 +38,7 @@ rule autoencoder_fit:
     benchmark:
         benchmark_of("autoencoder/{experiment}/{part}")
     wildcard_constraints:
-        part="all|repeat-[0-9]+|sweep-[dm]",
+        part="all|repeat-[0-9]+",
     conda:
         "../../envs/rnca.yaml"
     threads: settings.threads

@@ -1,4 +1,4 @@
-"""Figures of the bounds stage: norms against n, m and γ, and where Theorem 4 fails."""
+"""Figures of stage bounds: norms against n, m and γ, and where Theorem 4 fails."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,6 @@ from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 from workflow.lib.figures import BLUE, FAINT, GREY, STYLE, legend, panels
 from workflow.lib.sentences import span
 from workflow.stages.bounds.norms import cca_bound, limiting_cca_error
-from workflow.stages.bounds.tables import CLAIMED
 from workflow.stages.bounds.theorem4 import FEATURES
 
 _LOOKS = (("o", "-"), ("^", "--"), ("v", "-."), ("D", ":"), ("s", (0, (1, 3))))
@@ -23,19 +22,13 @@ _NORMS = {
 _SYMBOLS = {"n": "$n$", "m": "$m$", "gamma": r"$\gamma$"}
 
 
-def bounds_figure(points: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Mean norms over the paper's, or over the printed bound where it has none.
-
-    Parameters
-    ----------
-    points : DataFrame
-        Of `workflow.stages.bounds.tables.points`.
-    titles : mapping of sweep to title
-    """
+def bounds_figure(summary: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    """Mean norms over the paper's, or over the printed bound where it has none."""
     with matplotlib.rc_context(STYLE):
-        figure, places = panels([" ".join(key) for key in CLAIMED])
-        for (panel, varying), axes in zip(CLAIMED, places.values(), strict=True):
-            rows = points[(points["panel"] == panel) & (points["varying"] == varying)]
+        keys = summary[["panel", "varying"]].drop_duplicates().to_numpy()
+        figure, places = panels([" ".join(key) for key in keys])
+        for (panel, varying), axes in zip(keys, places.values(), strict=True):
+            rows = summary[(summary["panel"] == panel) & (summary["varying"] == varying)]
             _norms(axes, rows, titles)
             _logarithmic(axes, "x" if panel == "rpca" else "xy")
             axes.set_xlabel(_SYMBOLS[varying])
@@ -79,15 +72,7 @@ def _logarithmic(axes: Any, which: str) -> None:
 
 
 def theorem4_figure(counterexample: pd.DataFrame, correlations: pd.DataFrame) -> Figure:
-    """Error over Theorem 4's bound against m/n, and what holds for squared correlations.
-
-    Parameters
-    ----------
-    counterexample : DataFrame
-        Of `workflow.stages.bounds.tables.against_the_bound`.
-    correlations : DataFrame
-        Of `workflow.stages.bounds.tables.against_m`.
-    """
+    """Error over Theorem 4's bound against m/n, and what holds for squared correlations."""
     unit = counterexample[counterexample["features"] == "unit"]
     with matplotlib.rc_context(STYLE):
         gammas = {f"{gamma:g}": rows for gamma, rows in unit.groupby("gamma")}

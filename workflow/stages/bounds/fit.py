@@ -29,22 +29,11 @@ Kernels = tuple[ExactKernel, ExactKernel]
 
 
 class SimulatedView:
-    """Rows of one view and a map for them, drawn from streams of their own.
+    """Normal rows of one view and a map with m features, from streams named by their purpose.
 
-    Parameters
-    ----------
-    width : str or float
-        The s of exp(−s‖x − y‖²), from s₀ = 1/median of squared distances: ``median`` is s₀,
-        ``squared`` s₀², ``doubled`` 2s₀² (weights drawn with deviation 2s₀ where √(2s₀) is meant);
-        or a number.
-    shape : pair of int
-        Of the rows, which have i.i.d. normal entries.
-    m : int
-        The largest number of features.
-    seed : int
-        Of the whole run.
-    *purpose : str or int
-        What the draw is for.
+    The width is the s of exp(−s‖x − y‖²), from s₀ = 1/median of squared distances: ``median`` is
+    s₀, ``squared`` s₀², ``doubled`` 2s₀² (weights drawn with deviation 2s₀ where √(2s₀) is meant);
+    or a number.
     """
 
     def __init__(
@@ -78,24 +67,12 @@ def _width(width: str | float, rows: Matrix, seed: int) -> float:
 
 
 def simulate(sweep: SimpleNamespace, repeats: Iterable[int]) -> pd.DataFrame:
-    """Compute the norms at every point of a sweep.
+    """Compute ‖K‖ and ‖K̂ − K‖ of both views, and the errors of both blocks, at every point.
 
     A repeat is one draw of rows and of features: smaller n take its first rows, smaller m its first
     features, so that all points of a repeat share kernels, factors and features. Sweeps share their
-    draws, so that widths are compared in pairs.
-
-    Parameters
-    ----------
-    sweep : SimpleNamespace
-        Its settings, with its ``name`` and the ``seed`` of the run.
-    repeats : iterable of int
-        Which draws: any set of them gives the same rows as part of a larger one.
-
-    Returns
-    -------
-    DataFrame
-        One row per repeat and point, with ``kernel_norm`` ‖K‖ and ``kernel_error`` ‖K̂ − K‖ of x
-        and y, and ``cca_error`` of the blocks xy and yx.
+    draws, so that widths are compared in pairs. Any set of repeats gives the same rows as part of
+    a larger one.
     """
     records = []
     for repeat in tqdm(repeats, desc=f"bounds, {sweep.name}", unit="draw", leave=False):

@@ -37,12 +37,7 @@ _KEPT_VECTORS = 6
 class FactoredKernel:
     """A kernel matrix K and the Cholesky factor L of K + γI, in the room of one matrix.
 
-    Attributes
-    ----------
-    packed : ndarray of shape (n, n)
-        K above the diagonal, L on and below it, in Fortran's order.
-    diagonal : ndarray of shape (n,)
-        That of K.
+    ``packed`` has K above the diagonal, L on and below it, in Fortran's order; ``diagonal`` is K's.
     """
 
     packed: Matrix
@@ -87,23 +82,7 @@ class FactoredKernel:
 
 
 class ExactKernel:
-    """A kernel matrix K in full.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Symmetric.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from workflow.stages.bounds.norms import ExactKernel
-    >>> kernel = ExactKernel(np.array([[1.0, 0.5], [0.5, 1.0]]))
-    >>> kernel.norm()
-    1.5
-    >>> kernel.regularised(1.0).inverse(np.array([1.0, 1.0]))
-    array([0.4, 0.4])
-    """
+    """A symmetric kernel matrix K in full."""
 
     def __init__(self, K: Any) -> None:
         K = np.asarray(K, dtype=np.float64)
@@ -136,22 +115,9 @@ class ExactKernel:
 
 
 class FeatureKernel:
-    """The estimate K̂ = (2/m)·zzᵀ of a kernel matrix by m random Fourier features.
+    """The estimate K̂ = (2/m)·zzᵀ by unscaled features z = cos(Wx + b) of shape (n, m).
 
-    Parameters
-    ----------
-    z : ndarray of shape (n, m)
-        Unscaled features cos(Wx + b).
-    gram : ndarray, optional
-        The smaller of zᵀz and zzᵀ (which it is if m = n), if it is known already.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from workflow.stages.bounds.norms import FeatureKernel
-    >>> estimate = FeatureKernel(np.array([[1.0], [0.5]]))
-    >>> estimate(np.array([1.0, 2.0]))
-    array([4., 2.])
+    ``gram`` is the smaller of zᵀz and zzᵀ (which it is if m = n), if it is known already.
     """
 
     def __init__(self, z: Any, gram: Matrix | None = None) -> None:
@@ -201,31 +167,14 @@ Views = tuple[Regularised, Regularised]
 
 
 def kernel_error(exact: ExactKernel | FactoredKernel, estimate: FeatureKernel) -> float:
-    """Compute ‖K̂ − K‖, which Theorem 3 bounds.
-
-    Parameters
-    ----------
-    exact : ExactKernel or FactoredKernel
-    estimate : FeatureKernel
-        Of the same n rows.
-    """
+    """Compute ‖K̂ − K‖, which Theorem 3 bounds."""
     return _norm_of_symmetric(lambda v: estimate(v) - exact(v), len(exact))
 
 
 def cca_errors(exact: Views, estimate: Views) -> tuple[float, float]:
     """Compute the norms of both blocks of R̂⁻¹L̂ − R⁻¹L; Theorem 4 bounds the larger one.
 
-    Parameters
-    ----------
-    exact : pair of Regularised
-        Views x and y with kernels K, factored for γ_x and γ_y.
-    estimate : pair of Regularised
-        The same with K̂.
-
-    Returns
-    -------
-    xy, yx : float
-        ‖(K̂x + γxI)⁻¹K̂y − (Kx + γxI)⁻¹Ky‖, and the same with x and y exchanged.
+    That is ‖(K̂x + γxI)⁻¹K̂y − (Kx + γxI)⁻¹Ky‖, and the same with x and y exchanged.
     """
     (x, y), (x_hat, y_hat) = exact, estimate
     return (
@@ -248,14 +197,7 @@ def squared_correlation_error(
 ) -> float:
     """Compute max over k of |ρ̂ₖ² − ρₖ²|, the squared eigenvalues of R̂⁻¹L̂ and R⁻¹L in order.
 
-    By full decompositions, so for a few hundred rows.
-
-    Parameters
-    ----------
-    exact, estimate : pair of ndarray of shape (n, n)
-        Kernel matrices of the two views, and their estimates.
-    gamma : float
-        Of both views.
+    From the kernel matrices of both views by full decompositions, so for a few hundred rows.
     """
     gamma = _check_gamma(gamma)
     rho_hat, rho = (
@@ -270,22 +212,8 @@ def squared_correlation_error(
 def kernel_bound(n: int, m: int, *, norm: float | None = None) -> float:
     """Evaluate the right-hand side of Theorem 3, √(3n²·log n / m) + 2n·log n / m.
 
-    It bounds E‖K̂ − K‖ for n >= 4; docs/theory.md has the proof.
-
-    Parameters
-    ----------
-    n, m : int
-        Numbers of rows and of features.
-    norm : float, optional
-        ‖K‖, which replaces n² by ‖K‖·(2n − ‖K‖).
-
-    Examples
-    --------
-    >>> from workflow.stages.bounds.norms import kernel_bound
-    >>> round(kernel_bound(1000, 1000), 1)
-    157.8
-    >>> round(kernel_bound(1000, 1000, norm=400), 1)
-    129.0
+    It bounds E‖K̂ − K‖ for n >= 4; docs/theory.md has the proof. If ‖K‖ is given as ``norm``, it
+    replaces n² by ‖K‖·(2n − ‖K‖).
     """
     return _bernstein(n, m, n, 1.0, n**2 if norm is None else norm * (2 * n - norm))
 
@@ -293,19 +221,8 @@ def kernel_bound(n: int, m: int, *, norm: float | None = None) -> float:
 def cca_bound(n: int, m: int, gamma: float, *, factor: float = 1.0) -> float:
     """Evaluate the right-hand side of Theorem 4, which does not hold in general.
 
-    Parameters
-    ----------
-    n, m : int
-    gamma : float
-        The smaller regulariser.
-    factor : float, optional
-        That of B = factor·n, the largest squared norm of a feature: 1 as printed.
-
-    Examples
-    --------
-    >>> from workflow.stages.bounds.norms import cca_bound
-    >>> round(cca_bound(2000, 1000, 1e-3), -3)
-    349000.0
+    ``gamma`` is the smaller regulariser, and ``factor`` that of B = factor·n, the largest squared
+    norm of a feature: 1 as printed.
     """
     return _bernstein(n, m, 2 * n, factor, n**2) / _check_gamma(gamma)
 
@@ -313,25 +230,13 @@ def cca_bound(n: int, m: int, gamma: float, *, factor: float = 1.0) -> float:
 def proved_cca_bound(n: int, m: int, gamma: float, *, norm: float) -> float:
     """Evaluate a bound on E‖R̂⁻¹L̂ − R⁻¹L‖ that does hold: 1 + ‖K‖/γ times that of Theorem 4.
 
-    Parameters
-    ----------
-    n, m, gamma
-        As in `cca_bound`.
-    norm : float
-        ‖K‖, the larger of both views.
+    ``norm`` is ‖K‖, the larger of both views.
     """
     return (1 + norm / gamma) * cca_bound(n, m, gamma)
 
 
 def correlation_bound(n: int, m: int, gamma: float) -> float:
-    """Evaluate a bound on E max over k of |ρ̂ₖ² − ρₖ²|: 2/γ times `kernel_bound`.
-
-    Examples
-    --------
-    >>> from workflow.stages.bounds.norms import correlation_bound
-    >>> round(correlation_bound(1000, 10**6, 1000.0), 3)
-    0.009
-    """
+    """Evaluate a bound on E max over k of |ρ̂ₖ² − ρₖ²|: 2/γ times `kernel_bound`."""
     return 2 * kernel_bound(n, m) / _check_gamma(gamma)
 
 
@@ -341,19 +246,6 @@ def limiting_cca_error(n: int, ratio: float, gamma: float) -> float:
     The eigenvalues λ of K̂x then follow the law of Marchenko and Pastur, and the error is n times
     the root mean square of 1/(λ + γ) − 1/(1 + γ), whatever n. For small γ and m < n that is
     (n/γ)·√(1 − m/n).
-
-    Parameters
-    ----------
-    n : int
-    ratio : float
-        m/n.
-    gamma : float
-
-    Examples
-    --------
-    >>> from workflow.stages.bounds.norms import limiting_cca_error
-    >>> round(limiting_cca_error(2000, 0.5, 1e-3), -5)
-    1400000.0
     """
     gamma = _check_gamma(gamma)
     y = 1 / ratio

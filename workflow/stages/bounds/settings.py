@@ -10,6 +10,8 @@ from workflow.lib.resources import PROCESSES_MB
 
 # The theorems contain log n, which must be above 0.
 Rows = Annotated[int, Field(ge=2, le=10**9)]
+# So that a number of features remains a number.
+Ratio = Annotated[float, Field(gt=0, le=10**6)]
 # What a figure can tell apart.
 AtMostFour = Field(max_length=4)
 # Kernels of n rows, their factors, copies of leading blocks and temporary matrices.
@@ -103,7 +105,7 @@ class Theorem4(Settings):
     n: Annotated[Distinct[Rows], AtMostFour] = Field(
         description="numbers of rows, at least 2, at most four numbers"
     )
-    ratios: Distinct[Positive] = Field(description="numbers of features over rows, m/n, above 0")
+    ratios: Distinct[Ratio] = Field(description="numbers of features over rows, m/n, above 0")
     gamma: Distinct[Positive] = Field(description="regularisers γ, above 0")
     repeats: Repeats = Field(3, description="how often data and features are redrawn")
     correlations: Correlations = Field(

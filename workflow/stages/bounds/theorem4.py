@@ -19,18 +19,8 @@ FEATURES = {"unit": 2.0, "unbiased": 1.0}
 def violations(settings: SimpleNamespace) -> pd.DataFrame:
     """Compute ‖R̂⁻¹L̂ − R⁻¹L‖ of normal data with a narrow kernel on x and a wide one on y.
 
-    Kx is then nearly the identity, and Ky nearly constant.
-
-    Parameters
-    ----------
-    settings : SimpleNamespace
-        Those of ``theorem4``, with the ``seed`` of the run.
-
-    Returns
-    -------
-    DataFrame
-        One row per repeat, n, ``ratio`` m/n, γ and kind of ``features``: ``unbiased`` estimate K
-        by K̂, ``unit`` ones, as in the theorem, K/2 by K̂/2.
+    Kx is then nearly the identity, and Ky nearly constant. ``unbiased`` features estimate K by K̂,
+    ``unit`` ones, as in the theorem, K/2 by K̂/2.
     """
     cases = [(repeat, n) for repeat in range(settings.repeats) for n in settings.n]
     records = [
@@ -65,19 +55,9 @@ def _violations(settings: SimpleNamespace, n: int, repeat: int) -> Iterator[dict
 
 
 def correlation_errors(settings: SimpleNamespace) -> pd.DataFrame:
-    """Compute the largest error of a squared regularised canonical correlation.
+    """Compute the largest error of a squared regularised canonical correlation by repeat, m and γ.
 
-    Kernel widths are those of the median heuristic.
-
-    Parameters
-    ----------
-    settings : SimpleNamespace
-        Those of ``theorem4.correlations``, with the ``seed`` of the run.
-
-    Returns
-    -------
-    DataFrame
-        One row per repeat, m and γ, with the larger ‖K‖ of the two views.
+    Kernel widths are those of the median heuristic; ``kernel_norm`` is the larger ‖K‖ of the views.
     """
     records = [
         {"repeat": repeat, "n": settings.n, **record}

@@ -39,13 +39,7 @@ class Comparison(SimpleNamespace):
 
 
 def on_dataset(settings: Comparison, data: Prepared) -> pd.DataFrame:
-    """Cluster labelled pictures: some of them, where exact clustering can go, and all of them.
-
-    Returns
-    -------
-    DataFrame
-        As of `Scores.frame`, with ``data`` "subset" and "all".
-    """
+    """Cluster labelled pictures: a "subset", where exact clustering can go, and "all" of them."""
     pictures, classes = data.images.reshape(data.n_rows, -1), data.need("labels")
     chosen = np.random.default_rng(settings.derived("subset")).permutation(data.n_rows)
     chosen = np.sort(chosen[: settings.rows])
@@ -59,17 +53,9 @@ def on_dataset(settings: Comparison, data: Prepared) -> pd.DataFrame:
 def compare(
     name: str, X: npt.NDArray[Any], classes: Labels, settings: Comparison, *, exact: bool
 ) -> "Scores":
-    """Cluster rows by every method and score the clusters.
+    """Cluster rows into as many clusters as there are classes, and score them, by every method.
 
-    Parameters
-    ----------
-    name : str
-    X : ndarray of shape (n, d)
-    classes : ndarray of shape (n,)
-        What the clusters are scored by; as many clusters are sought.
-    settings : Comparison
-    exact : bool
-        Whether to run exact spectral clustering too, of memory n².
+    ``exact``: exact spectral clustering too, of memory n².
     """
     gamma = settings.width * median_gamma(X, random_state=settings.derived(name, "gamma"))
     k, scores = len(np.unique(classes)), Scores(name, classes)
@@ -110,15 +96,7 @@ def _randomized(
 class Scores:
     """Clusters of the same rows, scored by their classes and by the first exact clusters.
 
-    Parameters
-    ----------
-    name : str
-    classes : ndarray of shape (n,)
-
-    Attributes
-    ----------
-    clusters : dict of str to ndarray of shape (n,)
-        Of each method in the first repeat, at the last m.
+    ``clusters`` has those of each method in the first repeat, at the last m.
     """
 
     def __init__(self, name: str, classes: Labels) -> None:
@@ -154,10 +132,8 @@ class Scores:
     def frame(self) -> pd.DataFrame:
         """Return one row per fit.
 
-        Its columns are ``data``, ``n``, ``method`` (exact, kmeans, fourier, nystroem), ``m``,
-        ``repeat``, ``nmi`` (normalised mutual information with the classes), ``nmi_exact`` (with
-        the exact clusters of the first repeat), ``floored`` (degrees raised to the floor) and
-        ``seconds``.
+        ``nmi`` is the normalised mutual information with the classes, ``nmi_exact`` that with the
+        exact clusters of the first repeat, ``floored`` the number of degrees raised to the floor.
         """
         return pd.DataFrame(self._records)
 

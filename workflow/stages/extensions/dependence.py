@@ -17,8 +17,8 @@ from workflow.lib.seeding import derived_seed
 
 Sample = npt.NDArray[np.float64]
 
+# Share of independent samples that a test may call dependent.
 LEVEL = 0.05
-"""Share of independent samples that a test may call dependent."""
 
 # From x, uniform on (-1, 1), to y without noise, of standard deviation 0.58, 0.60 and 0.82.
 PATTERNS: dict[str, Callable[[Sample, np.random.Generator], Sample]] = {
@@ -51,16 +51,6 @@ def power(settings: SimpleNamespace) -> pd.DataFrame:
 
     The critical value of a statistic is its 95 % quantile over samples whose x is drawn anew, so
     that both margins stay and the dependence goes.
-
-    Parameters
-    ----------
-    settings : SimpleNamespace
-        Those of part dependence, with ``seed`` of the run.
-
-    Returns
-    -------
-    DataFrame
-        ``pattern``, ``noise``, ``method``, ``n``, ``repeats``, ``critical``, ``power``.
     """
     cases = [(pattern, noise) for pattern in PATTERNS for noise in settings.noise]
     records = [

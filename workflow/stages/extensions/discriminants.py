@@ -62,14 +62,9 @@ class Pictures:
 
 
 def classify(settings: Contest, data: Prepared) -> pd.DataFrame:
-    """Fit every method in every repeat.
+    """Fit every method in every repeat: LDA, a linear SVM, and RLDA with either map.
 
-    Returns
-    -------
-    DataFrame
-        ``method`` (lda, svm, fourier, nystroem: RLDA with that map), ``m``, ``repeat``,
-        ``chosen`` (reg or C, by the error on tune rows), ``tune_error``, ``test_error``,
-        ``n_train``, ``n_test`` and, of the largest m, the ``seconds`` of a fit.
+    ``chosen`` is reg or C, by the error on tune rows; ``seconds`` are of a fit at the largest m.
     """
     records = []
     for repeat in tqdm(range(settings.repeats), "classification", unit="repeat"):

@@ -20,8 +20,20 @@ from workflow.lib.figures import (
     panels,
     wrapped,
 )
-from workflow.stages.extensions.tables import CLASSIFIERS, CLUSTERINGS, COEFFICIENTS
 
+CLUSTERINGS = {
+    "kmeans": "k-means",
+    "exact": "exact spectral",
+    "fourier": "randomized, Fourier",
+    "nystroem": "randomized, Nyström",
+}
+CLASSIFIERS = {
+    "lda": "LDA",
+    "svm": "linear SVM",
+    "fourier": "RLDA, Fourier",
+    "nystroem": "RLDA, Nyström",
+}
+COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "rdc": "RDC"}
 _LOOKS: dict[str, dict[str, Any]] = LOOK | {
     "kmeans": LOOK["other"],
     "lda": LOOK["linear"],

@@ -1,44 +1,188 @@
-"""Tables and figures of stage extensions."""
+"""Tables, sentences and figures of stage extensions."""
+
+from collections.abc import Mapping
+
+import pandas as pd
 
 from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv, write_text
-from workflow.lib.sentences import write_sentences
-from workflow.stages.extensions import figures, tables
-from workflow.stages.extensions import sentences as say
+from workflow.lib.sentences import by_title, sentence, write_sentences
+from workflow.lib.tables import number, plus_minus, titled_table
+from workflow.stages.extensions.figures import (
+    CLASSIFIERS,
+    CLUSTERINGS,
+    COEFFICIENTS,
+    clustering_figure,
+    dependence_figure,
+    discriminants_figure,
+)
 
 SHAPE_TITLES = {"rings": "two rings", "moons": "two moons"}
+_SCORES = ["nmi", "nmi_exact", "floored", "seconds"]
+CLUSTERING_COLUMNS = ["data", "n", "method", "m", "repeat", *_SCORES]
+POINT_COLUMNS = ["data", "x1", "x2", "method", "cluster"]
+_ROWS = ["n_train", "n_test"]
+ERROR_COLUMNS = ["method", "m", "repeat", "chosen", "tune_error", "test_error", *_ROWS, "seconds"]
+POWER_COLUMNS = ["pattern", "noise", "method", "n", "repeats", "critical", "power"]
+
+
+def clustering_summary(scores: pd.DataFrame) -> pd.DataFrame:
+    """Mean and standard deviation over repeats of the rows of parts shapes and clustering."""
+    methods = pd.Categorical(scores["method"], list(CLUSTERINGS))
+    data = pd.Categorical(scores["data"], scores["data"].unique())
+    groups = scores.assign(data=data, method=methods).groupby(
+        ["data", "method", "m"], observed=True, dropna=False
+    )
+    summary = groups.agg(
+        n=("n", "first"),
+        repeats=("repeat", "nunique"),
+        nmi_mean=("nmi", "mean"),
+        nmi_sd=("nmi", "std"),
+        nmi_exact_mean=("nmi_exact", "mean"),
+        nmi_exact_sd=("nmi_exact", "std"),
+        floored=("floored", "mean"),
+        seconds=("seconds", "mean"),
+    )
+    return summary.reset_index()
+
+
+def clustering_table(
+    summary: pd.DataFrame, titles: Mapping[str, str], not_run: Mapping[str, str]
+) -> str:
+    """Lay out a `clustering_summary` in Markdown, one block per set of rows by ``data``.
+
+    ``titles`` are those of the sets; ``not_run`` is the reason by the title of what is missing.
+    """
+    header = ["method", "m", "with classes", "with exact clusters", "floored degrees", "seconds"]
+    blocks = []
+    for name, rows in summary.groupby("data", observed=True):
+        n, repeats = rows["n"].iloc[0], rows["repeats"].max()
+        lead = f"**Clusters of {titles[str(name)]}**: normalised mutual information (n = {n}, "
+        cells = [
+            [
+                CLUSTERINGS[row["method"]],
+                number(row["m"], ".0f"),
+                plus_minus(row["nmi_mean"], row["nmi_sd"]),
+                plus_minus(row["nmi_exact_mean"], row["nmi_exact_sd"]),
+                number(row["floored"], ".0f"),
+                number(row["seconds"], ".1f"),
+            ]
+            for row in rows.to_dict("records")
+        ]
+        blocks.append(titled_table(f"{lead}repeats: {repeats})", header, cells))
+        if "exact" not in set(rows["method"]):
+            gigabytes = f"{8 * n**2 / 1e9:.2g} GB"
+            blocks.append(f"Exact clustering would need {gigabytes} for the kernel matrix.\n")
+    missing = [f"**{title}**: not run, {reason}\n" for title, reason in not_run.items()]
+    return "\n".join([*blocks, *missing])
+
+
+def discriminants_summary(errors: pd.DataFrame) -> pd.DataFrame:
+    """Mean and standard deviation over repeats, in per cent, of the errors of classifiers."""
+    methods = pd.Categorical(errors["method"], list(CLASSIFIERS))
+    groups = errors.assign(method=methods, error=100 * errors["test_error"]).groupby(
+        ["method", "m"], observed=True, dropna=False
+    )
+    summary = groups.agg(
+        repeats=("repeat", "nunique"),
+        n_train=("n_train", "first"),
+        n_test=("n_test", "first"),
+        chosen_least=("chosen", "min"),
+        chosen_most=("chosen", "max"),
+        error_mean=("error", "mean"),
+        error_sd=("error", "std"),
+        seconds=("seconds", "mean"),
+    )
+    return summary.reset_index()
+
+
+def discriminants_table(summary: pd.DataFrame, title: str, not_run: str | None = None) -> str:
+    """Lay out a `discriminants_summary`, the smallest error in bold; or why there is none."""
+    if not_run:
+        return f"**{title}**: not run, {not_run}\n"
+    first, best = summary.iloc[0], summary["error_mean"].min()
+    cells = []
+    for row in summary.to_dict("records"):
+        error = plus_minus(row["error_mean"], row["error_sd"])
+        chosen = dict.fromkeys(number(row[f"chosen_{end}"], "g") for end in ("least", "most"))
+        name, m = CLASSIFIERS[row["method"]], number(row["m"], ".0f")
+        error = f"**{error}**" if row["error_mean"] == best else error
+        cells.append([name, m, " to ".join(chosen), error, number(row["seconds"], ".1f")])
+    lead = (
+        f"**Classes of {title}**: error on test rows ({first['n_train']} training rows, "
+        f"{first['n_test']} test rows, repeats: {first['repeats']})"
+    )
+    return titled_table(lead, ["method", "m", "reg or C", "test error, %", "seconds"], cells)
+
+
+def on_clustering(summary: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    """Give the agreement with the classes of each method, at its largest m."""
+
+    def say(rows: pd.DataFrame) -> list[str]:
+        last = rows.sort_values("m").groupby("method", observed=True).tail(1)
+        return [
+            f"{CLUSTERINGS[row['method']]} {row['nmi_mean']:.2f}"
+            for row in last.sort_values("nmi_mean", ascending=False).to_dict("records")
+        ]
+
+    return by_title(summary, titles, say, "agreement with the classes (mutual information)", "data")
+
+
+def on_discriminants(summary: pd.DataFrame, title: str) -> str:
+    """Give the smallest mean test error of each classifier."""
+    if not len(summary):
+        return ""
+    best = summary.loc[summary.groupby("method", observed=True)["error_mean"].idxmin()]
+    parts = [
+        f"{CLASSIFIERS[str(row['method'])]} {row['error_mean']:.2f} %"
+        + ("" if pd.isna(row["m"]) else f" at m = {row['m']:.0f}")
+        for row in best.sort_values("error_mean").to_dict("records")
+    ]
+    return sentence([f"{title}: smallest test error {', '.join(parts)}"])
+
+
+def on_dependence(power: pd.DataFrame) -> str:
+    """Count the patterns on which each coefficient has the largest mean power."""
+    means = power.groupby(["pattern", "method"], sort=False)["power"].mean().unstack()
+    parts = [f"{name} {means[method].mean():.2f}" for method, name in COEFFICIENTS.items()]
+    leads = (means["rdc"] > means.drop(columns="rdc").max(axis=1)).sum()
+    return (
+        f"Mean power over noise and patterns: {', '.join(parts)}; RDC has the largest on {leads} "
+        f"of {len(means)} patterns."
+    )
+
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
         given, out, titles = snakemake.input, by_name(snakemake.output), asked.titles
         said = {}
         if files := [*given.get("shapes", []), *given.get("clustering", [])]:
-            scores, not_run = read_outcomes(files, tables.CLUSTERING_COLUMNS)
-            points, _ = read_outcomes(given.get("points", []), tables.POINT_COLUMNS)
+            scores, not_run = read_outcomes(files, CLUSTERING_COLUMNS)
+            points, _ = read_outcomes(given.get("points", []), POINT_COLUMNS)
             pictures = titles.get("clustering")
             sets = SHAPE_TITLES | {"subset": f"{pictures}, some", "all": f"{pictures}, all"}
             missing = {titles[part]: reason for part, reason in not_run.items()}
-            summary = tables.clustering_summary(scores)
-            table = tables.clustering_table(summary, sets, missing)
+            summary = clustering_summary(scores)
+            table = clustering_table(summary, sets, missing)
             write_text(out["extensions_clustering.md"], table)
             write_csv(out["extensions_clustering.csv"], summary)
-            figure = figures.clustering_figure(summary, points, sets)
+            figure = clustering_figure(summary, points, sets)
             save(figure, out, "extensions_clustering")
-            said["extensions_clustering"] = say.on_clustering(summary, sets)
+            said["extensions_clustering"] = on_clustering(summary, sets)
         if files := given.get("discriminants", []):
-            errors, not_run = read_outcomes(files, tables.ERROR_COLUMNS)
+            errors, not_run = read_outcomes(files, ERROR_COLUMNS)
             title = titles["discriminants"]
-            summary = tables.discriminants_summary(errors)
-            table = tables.discriminants_table(summary, title, not_run.get("discriminants"))
+            summary = discriminants_summary(errors)
+            table = discriminants_table(summary, title, not_run.get("discriminants"))
             write_text(out["extensions_discriminants.md"], table)
             write_csv(out["extensions_discriminants.csv"], summary)
-            save(figures.discriminants_figure(summary, title), out, "extensions_discriminants")
-            said["extensions_discriminants"] = say.on_discriminants(summary, title)
+            save(discriminants_figure(summary, title), out, "extensions_discriminants")
+            said["extensions_discriminants"] = on_discriminants(summary, title)
         if files := given.get("dependence", []):
-            power, _ = read_outcomes(files, tables.POWER_COLUMNS)
-            write_csv(out["extensions_dependence.csv"], power[tables.POWER_COLUMNS])
-            save(figures.dependence_figure(power), out, "extensions_dependence")
-            said["extensions_dependence"] = say.on_dependence(power)
+            power, _ = read_outcomes(files, POWER_COLUMNS)
+            write_csv(out["extensions_dependence.csv"], power[POWER_COLUMNS])
+            save(dependence_figure(power), out, "extensions_dependence")
+            said["extensions_dependence"] = on_dependence(power)
         write_sentences(out, said)

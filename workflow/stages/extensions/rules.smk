@@ -123,7 +123,10 @@ rule extensions_report:
         dependence=gathered("extensions", "dependence"),
     output:
         exhibits("extensions"),
-        [f"{RESULTS}/tables/extensions_{name}.csv" for name in extensions.reports()],
+        expand(
+            f"{RESULTS}/tables/{{name}}.csv",
+            name=dict.fromkeys(Path(file).stem for file in shown("extensions")),
+        ),
     log:
         log_of("extensions_report"),
     benchmark:

@@ -8,15 +8,7 @@ from pydantic import Field
 
 from workflow.data.catalogue import Facts, facts_of
 from workflow.lib import models
-from workflow.lib.models import (
-    Count,
-    Distinct,
-    Increasing,
-    Positive,
-    Repeats,
-    Settings,
-    Stage,
-)
+from workflow.lib.models import Count, Distinct, Increasing, Positive, Repeats, Settings, Stage
 from workflow.lib.resources import PROCESSES_MB
 
 # What one core was measured to do in a second, over whole jobs.
@@ -66,14 +58,15 @@ class OnPictures(Part, models.Experiment):
     )
     features: Increasing[Count] = Field(description="numbers of random features m, increasing")
 
-    def _rows_and_columns(self) -> tuple[int, int]:
+    def _numbers(self) -> int:
         data = facts_of(self.dataset)
-        return data.rows or 0, data.columns or 0
+        # scikit-learn copies all pictures.
+        return _fit_numbers(self.features[-1]) + 3 * (data.rows or 0) * (data.columns or 0)
 
     def _fit_operations(self, m: int) -> float:
         """Count the operations of a fit: n·m² and the map's n·m·d, some three times over."""
-        rows, columns = self._rows_and_columns()
-        return 2 * 3 * rows * m * (m + 2 * columns)
+        data = facts_of(self.dataset)
+        return 2 * 3 * (data.rows or 0) * m * (m + 2 * (data.columns or 0))
 
 
 class Shapes(Part):
@@ -87,7 +80,7 @@ class Shapes(Part):
     )
 
     def _numbers(self) -> int:
-        return _clustering_numbers(self.rows, self.features[-1])
+        return _exact_numbers(self.rows) + _fit_numbers(self.features[-1])
 
 
 class Clustering(OnPictures):
@@ -109,9 +102,7 @@ class Clustering(OnPictures):
             yield f"rows: {self.rows} is more than the {data.rows} of {self.dataset!r}"
 
     def _numbers(self) -> int:
-        rows, columns = self._rows_and_columns()
-        # scikit-learn copies all pictures.
-        return _clustering_numbers(self.rows, self.features[-1]) + 3 * rows * columns
+        return _exact_numbers(self.rows) + super()._numbers()
 
     def _operations(self) -> float:
         return self.repeats * sum(self._fit_operations(m) for m in self.features)
@@ -146,10 +137,6 @@ class Discriminants(OnPictures):
         """Yield what is wrong with the dataset or the split."""
         yield from super().problems(data)
         yield from self.split.problems(self.dataset, data)
-
-    def _numbers(self) -> int:
-        rows, columns = self._rows_and_columns()
-        return _fit_numbers(self.features[-1]) + 3 * rows * columns
 
     def _operations(self) -> float:
         fits = 1 + len(self.reg_grid)
@@ -198,15 +185,6 @@ class Extensions(Settings, Stage):
         """Tell whether there is anything for the table and the figure of clusters."""
         return self.shapes is not None or self.clustering is not None
 
-    def reports(self) -> list[str]:
-        """List what has a table and a figure."""
-        shown = {
-            "clustering": self.has_clusters(),
-            "discriminants": self.discriminants,
-            "dependence": self.dependence,
-        }
-        return [name for name, is_there in shown.items() if is_there]
-
     def items(self) -> Iterator[tuple[str, OnPictures]]:
         """Yield name and settings of each part that reads a dataset."""
         for name, part in self.parts().items():
@@ -223,9 +201,9 @@ def _fit_numbers(m: int) -> int:
     return 6 * m**2 + 8 * 2048 * m
 
 
-def _clustering_numbers(rows: int, m: int) -> int:
-    """Count the same and, for exact clustering, the kernel matrix and its eigensolver's copies."""
-    return 4 * rows**2 + _fit_numbers(m)
+def _exact_numbers(rows: int) -> int:
+    """Count the kernel matrix of exact clustering and its eigensolver's copies."""
+    return 4 * rows**2
 
 
 SETTINGS = Extensions

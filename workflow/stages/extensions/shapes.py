@@ -21,13 +21,7 @@ SHAPES: dict[str, Callable[[int, int], tuple[npt.NDArray[np.float64], Labels]]] 
 def on_shapes(settings: Comparison) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Cluster points of shapes that k-means cannot tell apart.
 
-    Returns
-    -------
-    scores : DataFrame
-        As of `workflow.stages.extensions.clustering.Scores.frame`.
-    points : DataFrame
-        ``data``, ``x1``, ``x2``, ``method`` and the ``cluster`` of each point, in the first repeat
-        and at the largest m.
+    Returns the scores, and each point with its cluster in the first repeat and at the largest m.
     """
     scores, points = [], []
     for name, draw in SHAPES.items():

@@ -8,36 +8,28 @@ import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from scipy import stats
 
 from workflow.lib.figures import BLUE, GREY, STYLE, legend, wrapped
 from workflow.stages.lupi.names import METHOD_NAMES, PREPROCESSING_NAMES
-from workflow.stages.lupi.tables import Paper, half_width
 
+# The paper's differences, by experiment on its data: a row of `report.lupi_pairs` each.
+Papers = Mapping[str, Mapping[str, Any]]
+Titles = Mapping[str, str]
+ORACLES = ("attributes", "attributes-permuted", "majority")
 _AGAINST_REG: dict[str, dict[str, Any]] = {
     "rcca": {"marker": "o"},
     "rcca-five": {"marker": "X", "linestyle": ":"},
 }
-_NOT_DRAWN = ("majority", "surf", "attributes", "attributes-permuted")
 _HOLLOW = {"color": BLUE, "markerfacecolor": "white"}
 
 
 def differences_figure(
-    accuracy: pd.DataFrame,
-    published: pd.DataFrame,
-    papers: Mapping[str, Paper],
-    titles: Mapping[str, str],
+    accuracy: pd.DataFrame, published: pd.DataFrame, papers: Papers, titles: Titles
 ) -> Figure:
     """RCCA minus the regular features in each partition, with means and 95 % intervals.
 
-    Parameters
-    ----------
-    accuracy : DataFrame
-        Rows of the stage.
-    published : DataFrame
-        ``resources/paper/fig_lupi.csv``.
-    papers : mapping of experiment to the paper's means
-        Its partitions stand beside no other experiment.
-    titles : mapping of experiment to title
+    The paper's partitions stand beside the experiments in ``papers`` and no other.
     """
     groups = accuracy.groupby("experiment", sort=False)
     strips = {str(name): _differences(own) for name, own in groups}
@@ -79,28 +71,16 @@ def _strip(axes: Any, height: float, values: Any, label: str) -> None:
     _interval(axes, row, height - 0.17, marker="D", label=f"{label}, mean", **look)
 
 
-def methods_figure(
-    pairs: pd.DataFrame, papers: Mapping[str, Paper], titles: Mapping[str, str]
-) -> Figure:
-    """Paired difference of each method from the regular features, a column per preprocessing.
-
-    Parameters
-    ----------
-    pairs : DataFrame
-        Of `workflow.stages.lupi.tables.lupi_pairs`.
-    papers : mapping of experiment to the paper's means
-    titles : mapping of experiment to title
-    """
+def methods_figure(pairs: pd.DataFrame, papers: Papers, titles: Titles) -> Figure:
+    """Paired difference of each method from the regular features, a column per preprocessing."""
     drawn = pairs["alike"].astype(bool) & (pairs["reference"] == "surf")
-    rows = pairs[drawn & ~pairs["method"].isin(_NOT_DRAWN)]
+    rows = pairs[drawn & ~pairs["method"].isin(ORACLES)]
     with matplotlib.rc_context(STYLE):
         height = 1 + 0.2 * rows["method"].nunique()
         figure, panels = _grid(rows, titles, "", height, sharex=True, sharey="row")
         for axes, name, own in panels:
             found = own.set_index("method")
-            names = {
-                method: METHOD_NAMES[method] for method in METHOD_NAMES if method in found.index
-            }
+            names = {each: label for each, label in METHOD_NAMES.items() if each in found.index}
             for place, (method, label) in enumerate(names.items()):
                 color = BLUE if "rcca" in method else GREY
                 _interval(axes, found.loc[method], place, marker="o", label=label, color=color)
@@ -119,15 +99,8 @@ def _interval(axes: Any, row: Any, height: float, **look: Any) -> None:
     axes.errorbar(row["difference"], height, xerr=ends, linestyle="none", capsize=2, **look)
 
 
-def reg_figure(settings: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """RCCA minus the regular features against reg, at the largest m, with 95 % intervals.
-
-    Parameters
-    ----------
-    settings : DataFrame
-        Rows of the stage for all settings, chosen or not.
-    titles : mapping of experiment to title
-    """
+def reg_figure(settings: pd.DataFrame, titles: Titles) -> Figure:
+    """RCCA minus the regular features against reg, at the largest m, with 95 % intervals."""
     keys = ["experiment", "preprocessing", "partition"]
     largest = settings.groupby("experiment")["m"].transform("max")
     rows = settings[settings["method"].isin(_AGAINST_REG) & (settings["m"] == largest)]
@@ -153,19 +126,18 @@ def reg_figure(settings: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
 
 
 def _grid(
-    rows: pd.DataFrame, titles: Mapping[str, str], quantity: str, height: float, **shared: Any
+    rows: pd.DataFrame, titles: Titles, quantity: str, height: float, **shared: Any
 ) -> tuple[Figure, list[tuple[Any, str, pd.DataFrame]]]:
     """Make panels, a row per experiment and a column per preprocessing, each with its rows.
 
     Experiments that compare RCCA alone with the regular features are left out beside others.
     """
-    names = list(dict.fromkeys(rows.loc[rows["method"] != "rcca", "experiment"]))
-    names = names or list(dict.fromkeys(rows["experiment"]))
+    others = rows[rows["method"] != "rcca"]
+    names = (others if len(others) else rows)["experiment"].unique()
     kinds = [kind for kind in PREPROCESSING_NAMES if kind in set(rows["preprocessing"])]
-    shape = max(len(names), 1), max(len(kinds), 1)
-    size = (2.6 * shape[1] + 0.8, height * shape[0] + 0.4)
-    figure = Figure(figsize=size, layout="constrained")
-    grid = figure.subplots(*shape, squeeze=False, **shared)
+    down, across = max(len(names), 1), max(len(kinds), 1)
+    figure = Figure(figsize=(2.6 * across + 0.8, height * down + 0.4), layout="constrained")
+    grid = figure.subplots(down, across, squeeze=False, **shared)
     panels = []
     for line, name in zip(grid, names, strict=False):
         line[0].set_ylabel(fill(titles[name], 32) + quantity)
@@ -176,3 +148,8 @@ def _grid(
             if len(own):
                 panels.append((axes, name, own))
     return figure, panels
+
+
+def half_width(deviation: Any, count: Any) -> Any:
+    """Half of Student's 95 % interval of a mean; missing where there is one value."""
+    return stats.t.ppf(0.975, np.maximum(count - 1, 1)) * deviation / np.sqrt(count)

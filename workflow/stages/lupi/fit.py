@@ -17,9 +17,10 @@ from workflow.lib.job import job
 from workflow.lib.provenance import write_csv
 from workflow.lib.seeding import derived_seed
 from workflow.stages.lupi.methods import Candidate, Joined, Judged, Rule, candidates
-from workflow.stages.lupi.training import VARIANTS, Fold, Matrix, Rows, Training
+from workflow.stages.lupi.training import Fold, Matrix, Rows, Training
 
-_THROUGH_RCCA = ("rcca-least-reg", "rcca-crossfit", "surf+rcca")
+# A fit to all training rows: its settings, with how they did on folds, and its rule.
+Fitted = tuple[dict[str, Any], Rule]
 
 
 class Experiment(SimpleNamespace):
@@ -47,7 +48,6 @@ class Experiment(SimpleNamespace):
     def training(self, data: Prepared, number: int, preprocessing: str) -> Training:
         """Read the training rows of a partition, and no others."""
         rows = read_rows(data, self.partition(data, number), "train")
-        wanted = set(self.methods)
         shuffled = StratifiedKFold(
             self.folds, shuffle=True, random_state=self.seed_of(number, "folds")
         )
@@ -59,11 +59,7 @@ class Experiment(SimpleNamespace):
             folds,
             self.features,
             self.regs,
-            [
-                name
-                for name in VARIANTS
-                if name in wanted or (name == "rcca" and wanted.intersection(_THROUGH_RCCA))
-            ],
+            self.methods,
             {
                 name: self.seed_of(number, name)
                 for name in ("features", "animals", "images", "directions")
@@ -80,16 +76,11 @@ def read_rows(data: Prepared, partition: Partition, part: str) -> Rows:
 
 
 class Scores(NamedTuple):
-    """Cross-validated accuracy of a candidate at each cost.
+    """Cross-validation of a candidate: at each cost, the mean accuracy over folds.
 
-    Attributes
-    ----------
-    accuracy : ndarray of shape (costs,)
-        Mean over folds; NaN where a fold's path did not get that far.
-    solved : ndarray of bool of shape (costs,)
-        Whether the fits of all folds reached their tolerance.
-    unsolved : int
-        Fits, over folds and costs, that did not, or were left out because they would not.
+    It is NaN where a fold's path did not get that far. A cost is ``solved`` if the fits of all
+    folds reached their tolerance; ``unsolved`` counts the fits, over folds and costs, that did not
+    or were left out because they would not.
     """
 
     accuracy: Matrix
@@ -103,29 +94,8 @@ class Scores(NamedTuple):
         return int(np.where(eligible, self.accuracy, -np.inf).argmax())
 
 
-class Fitted(NamedTuple):
-    """A method's fit to all training rows, at one of its settings.
-
-    Attributes
-    ----------
-    settings : dict
-        ``m``, ``reg``, ``gamma``, ``cost``, whether that is an end of its grid, and how they did
-        on the folds.
-    rule : Rule
-    """
-
-    settings: dict[str, Any]
-    rule: Rule
-
-
 class Comparison:
-    """Fits all methods to the training rows of a partition.
-
-    Parameters
-    ----------
-    training : Training
-    costs, gammas : sequence of float
-    """
+    """Fits all methods to the training rows of a partition."""
 
     def __init__(self, training: Training, costs: Sequence[float], gammas: Sequence[float]) -> None:
         self.training, self.costs, self.gammas = training, costs, gammas
@@ -134,7 +104,7 @@ class Comparison:
     def fits(self, method: str) -> list[Fitted]:
         """Fit a method to all rows at each of its settings, the one chosen on the folds first."""
         if method == "majority":
-            return [Fitted({}, Rule(1.0 if self.training.rows.signs.mean() > 0 else -1.0))]
+            return [({}, Rule(1.0 if self.training.rows.signs.mean() > 0 else -1.0))]
         scored = self.scored(method)
         chosen = _choice(scored)
         ordered = [scored[chosen], *scored[:chosen], *scored[chosen + 1 :]]
@@ -184,7 +154,7 @@ class Comparison:
             "solved": bool(path.solved[0]),
             "unsolved_on_folds": scores.unsolved,
         }
-        return Fitted(settings, candidate.rule(path.coef[0], float(path.intercept[0])))
+        return settings, candidate.rule(path.coef[0], float(path.intercept[0]))
 
 
 def _choice(scored: Sequence[tuple[Candidate, Scores]]) -> int:
@@ -192,24 +162,14 @@ def _choice(scored: Sequence[tuple[Candidate, Scores]]) -> int:
     return int(np.argmax([scores.accuracy[scores.best] for _, scores in scored]))
 
 
-class Outcome(NamedTuple):
-    """What the partitions yield, as tidy frames; accuracies in per cent.
+def compare(
+    experiment: Experiment, data: Prepared, numbers: Iterable[int]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Fit and judge all methods in the given partitions; accuracies are in per cent.
 
-    Attributes
-    ----------
-    accuracy : DataFrame
-        One row per partition, preprocessing and method: its settings as chosen on the folds, and
-        ``cv_accuracy``, ``train_accuracy``, ``test_accuracy``.
-    settings : DataFrame
-        The same for all settings of a method, whether chosen or not.
+    Returns a row per partition, preprocessing and method at the settings chosen on the folds, and
+    the same for all settings.
     """
-
-    accuracy: pd.DataFrame
-    settings: pd.DataFrame
-
-
-def compare(experiment: Experiment, data: Prepared, numbers: Iterable[int]) -> Outcome:
-    """Fit and judge all methods in the given partitions."""
     chosen, every = [], []
     tasks = list(product(numbers, experiment.preprocessing))
     for number, preprocessing in tqdm(tasks, desc=experiment.name, unit="task"):
@@ -223,19 +183,19 @@ def compare(experiment: Experiment, data: Prepared, numbers: Iterable[int]) -> O
         for method in experiment.methods:
             records = [
                 {"partition": number, "preprocessing": preprocessing, "method": method}
-                | fitted.settings
-                | {f"{side}_accuracy": rows.accuracy(fitted.rule) for side, rows in sides.items()}
+                | settings
+                | {f"{side}_accuracy": rows.accuracy(rule) for side, rows in sides.items()}
                 | {f"n_{side}": len(rows.x) for side, rows in sides.items()}
-                for fitted in comparison.fits(method)
+                for settings, rule in comparison.fits(method)
             ]
             chosen.append(records[0])
             every += records
-    return Outcome(pd.DataFrame(chosen), pd.DataFrame(every))
+    return pd.DataFrame(chosen), pd.DataFrame(every)
 
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
         data = load_prepared(snakemake.input.data, verify=True)
-        outcome = compare(Experiment(**vars(asked)), data, asked.numbers)
-        write_csv(snakemake.output.accuracy, outcome.accuracy)
-        write_csv(snakemake.output.settings, outcome.settings)
+        accuracy, settings = compare(Experiment(**vars(asked)), data, asked.numbers)
+        write_csv(snakemake.output.accuracy, accuracy)
+        write_csv(snakemake.output.settings, settings)

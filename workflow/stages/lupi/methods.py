@@ -6,25 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workflow.stages.lupi.bases import cross_fitted
-from workflow.stages.lupi.svmpath import Path, svm_path
-from workflow.stages.lupi.svmplus import solve_dual
-from workflow.stages.lupi.training import VARIANTS, Index, Matrix, Rows, Training
+from workflow.stages.lupi.svm import Path, mean_diagonal, over_costs, solve_dual, svm_path
+from workflow.stages.lupi.training import VARIANTS, Index, Matrix, Rows, Training, cross_fitted
 
-METHODS = (
-    "majority",
-    "surf",
-    "surf-scaled",
-    "random",
-    "rcca",
-    "rcca-least-reg",
-    "rcca-crossfit",
-    "surf+rcca",
-    *VARIANTS[1:],
-    "svm+",
-    "attributes",
-    "attributes-permuted",
-)
 _NO_SLACK = 1e-6
 _NONE = np.empty(0)
 
@@ -32,13 +16,8 @@ _NONE = np.empty(0)
 class Rule(NamedTuple):
     """A fitted classifier: linear in what it sees of a row.
 
-    Attributes
-    ----------
-    intercept : float
-    x, z : ndarray
-        Weights of the preprocessed and of the first random features; empty if not looked at.
-    animal : ndarray of shape (animals,), or empty
-        What the attributes of the row's animal add.
+    ``x`` and ``z`` weigh the preprocessed and the first random features, and ``animal`` of shape
+    (animals,) is what the attributes of the row's animal add; empty what is not looked at.
     """
 
     intercept: float
@@ -48,14 +27,7 @@ class Rule(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """Rows as rules see them, by what was fitted to the training rows.
-
-    Attributes
-    ----------
-    rows : Rows
-    x, z : ndarray
-        Preprocessed and random features.
-    """
+    """Rows as rules see them: with features preprocessed (x) and random (z) as in training."""
 
     rows: Rows
     x: Matrix
@@ -81,11 +53,7 @@ class Judged(NamedTuple):
 class Candidate(ABC):
     """One setting of a method, all but the cost: the features, and the SVM trained on them.
 
-    Parameters
-    ----------
-    training : Training
-    m, reg, gamma : float
-        NaN where the method has none.
+    Of m, reg and gamma, those that the method does not have are NaN.
     """
 
     def __init__(
@@ -141,15 +109,13 @@ class Plus(Regular):
         attributes = self.training.attributes[animals]
         K_star = attributes @ attributes.T
         gamma = self.gamma * mean_diagonal(K_star) / mean_diagonal(K)
-        path = Path.untried(len(costs), len(rows))
-        for i, C in enumerate(costs):
+
+        def fit(C: float) -> tuple[Matrix, float, bool, bool]:
             signs = self.training.rows.signs[rows]
             found = solve_dual(K, signs, cells, K_star, C=C, gamma=gamma)
-            separated = bool(found.slacks.max() < _NO_SLACK)  # so it is at every larger cost
-            path.put(slice(i, None) if separated else i, found.coef, found.intercept, True)
-            if separated:
-                break
-        return path
+            return found.coef, found.intercept, True, bool(found.slacks.max() < _NO_SLACK)
+
+        return over_costs(fit, costs, len(rows))
 
 
 class Attributes(Candidate):
@@ -243,16 +209,7 @@ class Joined(Canonical):
 
 
 def candidates(training: Training, method: str, gammas: Sequence[float]) -> Iterator[Candidate]:
-    """Yield the candidates of a method that needs no other's choice, the more regular first.
-
-    Parameters
-    ----------
-    training : Training
-    method : str
-        One of `METHODS`.
-    gammas : sequence of float
-        Of SVM+.
-    """
+    """Yield the candidates of a method that needs no other's choice, the more regular first."""
     settings = [(m, reg) for m in training.sizes for reg in sorted(training.regs, reverse=True)]
     if method in VARIANTS:
         yield from (Canonical(training, method, m, reg) for m, reg in settings)
@@ -271,9 +228,4 @@ def candidates(training: Training, method: str, gammas: Sequence[float]) -> Iter
     elif method == "attributes-permuted":
         yield Attributes(training, training.permuted)
     else:
-        raise ValueError(f"method {method!r}: known are {', '.join(METHODS)}.")
-
-
-def mean_diagonal(K: Matrix) -> float:
-    """Return the mean squared length of the rows behind a Gram matrix."""
-    return float(np.diagonal(K).mean())
+        raise ValueError(f"unknown method {method!r}")

@@ -1,21 +1,22 @@
 """Training rows of stage lupi: preprocessed, mapped, and correlated with what is privileged."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from rnca._core.moments import Moments
+from rnca._core.whitening import Factor
 from rnca.features import FourierFeatures
-from workflow.stages.lupi.bases import Basis, System, Variant, fit_bases
+from rnca.lupi import Cells, canonical_bases, nearest_rotation, second_view
 
 Matrix = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 Fold = tuple[Index, Index]
 
-PREPROCESSING = ("raw", "zscore", "hellinger")
 VARIANTS = (
     "rcca",
     "rcca-five",
@@ -29,16 +30,168 @@ VARIANTS = (
 COMPONENTS = 5
 
 
-class Rows(NamedTuple):
-    """Rows of one side of a partition, training or test.
+class Variant(NamedTuple):
+    """What RCCA correlates the pictures with: second views that are functions of a kind of row.
+
+    ``table`` of shape (kinds, q) has the columns of all views, ``views`` which of them each view
+    takes; it gets at most ``components`` canonical variables. If there is a seed, a view with
+    fewer directions is filled up with random ones, orthogonal to the defined ones in the whitened
+    space: what an SVD returns for singular values of zero is as arbitrary, but depends on the
+    machine.
+    """
+
+    table: npt.NDArray[Any]
+    views: Sequence[Sequence[int]]
+    components: int
+    seed: int | None = None
+
+
+class System(NamedTuple):
+    """Variants that share their cells: the kind (the animal, say) of each of n training rows."""
+
+    kinds: npt.NDArray[np.integer[Any]]
+    variants: Mapping[str, Variant]
+
+
+class Basis(NamedTuple):
+    """Canonical variables of one variant, m and reg, from one fit.
 
     Attributes
     ----------
-    counts : ndarray of shape (n, d)
-        Of visual words: the regular features.
-    animal : ndarray of int of shape (n,)
-    signs : ndarray of shape (n,)
-        1 for animals of the positive side, −1 for the others.
+    F : ndarray of shape (m, r)
+        Of the features less their mean; what all views of a system share.
+    mean : ndarray of shape (m,)
+    frame : ndarray of shape (n, r)
+        ``(z − mean)·F`` of all training rows, those of other folds too.
+    directions : ndarray of shape (r, k)
+        The canonical variables are ``frame @ directions``.
+    views : ndarray of int of shape (k,)
+        The second view that each belongs to.
+    """
+
+    F: Matrix
+    mean: Matrix
+    frame: Matrix
+    directions: Matrix
+    views: npt.NDArray[np.intp]
+
+    def gram(self) -> Matrix:
+        """Gram matrix of the canonical variables of all training rows."""
+        gram: Matrix = self.frame @ (self.directions @ self.directions.T) @ self.frame.T
+        return gram
+
+    def variables(self, rows: Index | slice = slice(None)) -> Matrix:
+        """Canonical variables of training rows."""
+        variables: Matrix = self.frame[rows] @ self.directions
+        return variables
+
+
+def fit_bases(
+    z: Matrix, rows: Index, systems: Sequence[System], sizes: Sequence[int], regs: Sequence[float]
+) -> Iterator[tuple[tuple[str, int, float], Basis]]:
+    """Fit every variant at every m and reg to some of the training rows.
+
+    ``z`` of shape (n, m) has the features of all of them; bases come with (variant, m, reg).
+    """
+    moments = Moments(z.shape[1]).update(z[rows])
+    mean = moments.mean("x")
+    centred = z - mean
+    problems = [_Problems(system, rows, z, mean) for system in systems]
+    for reg in regs:
+        factor = Factor(moments, "x", reg)
+        for each in problems:
+            means = factor.whiten_rows(each.means.copy())
+            for m in sizes:
+                for name, basis in each.bases(means[:m], factor, centred[:, :m], mean[:m]):
+                    yield (name, m, reg), basis
+
+
+class _Problems:
+    """The cells of a system among the rows fitted to, and its variants' whitened views."""
+
+    def __init__(self, system: System, rows: Index, z: Matrix, mean: Matrix) -> None:
+        cells = Cells.of(system.kinds[rows, None])
+        present = cells.values[:, 0]
+        self.means = cells.weighted_means(cells.sums(z[rows]), mean)
+        self.views: dict[str, dict[int, Matrix]] = {name: {} for name in system.variants}
+        self.variants = system.variants
+        for name, variant in system.variants.items():
+            for i, columns in enumerate(variant.views):
+                own = Cells.of(variant.table[present][:, list(columns)])
+                if len(own.counts) > 1:  # a constant view has no canonical variable
+                    # Indicators, unregularised: any other map that tells the view's values apart
+                    # gives the same variables, rotated at most.
+                    indicators = np.eye(len(own.counts))[own.code]
+                    self.views[name][i] = second_view(indicators, cells.roots, 0.0)
+
+    def bases(
+        self, means: Matrix, factor: Factor, centred: Matrix, mean: Matrix
+    ) -> Iterator[tuple[str, Basis]]:
+        every = [view for views in self.views.values() for view in views.values()]
+        most = max(variant.components for variant in self.variants.values())
+        found = canonical_bases(means, every, most)
+        F = factor.unwhiten(found.frame)
+        frame, directions = centred @ F, iter(found.directions)
+        for name, views in self.views.items():
+            variant = self.variants[name]
+            own = [next(directions)[:, : variant.components] for _ in views]
+            if variant.seed is None:
+                belongs = np.repeat(list(views), [part.shape[1] for part in own])
+                yield name, Basis(F, mean, frame, np.hstack(own), belongs)
+            else:
+                rng = np.random.default_rng([variant.seed, len(means)])
+                random, filled = _filled(own, found.frame, variant.components, rng)
+                F_all = np.hstack([F, factor.unwhiten(random)])
+                belongs = np.repeat(list(views), variant.components)
+                yield name, Basis(F_all, mean, centred @ F_all, filled, belongs)
+
+
+def _filled(
+    own: Sequence[Matrix], frame: Matrix, components: int, rng: np.random.Generator
+) -> tuple[Matrix, Matrix]:
+    """Fill each view's directions up with random ones, orthogonal to the frame and each other.
+
+    ``own`` are the defined ones, of shape (r, k ≤ components) each, and ``frame``, of shape (m, r),
+    is orthonormal in the whitened space. Returns s more columns of the frame, of shape (m, s), and
+    all directions, of shape (r + s, components · views).
+    """
+    drawn = []
+    for part in own:
+        normal = rng.standard_normal((len(frame), components - part.shape[1]))
+        drawn.append(np.linalg.qr(normal - frame @ (frame.T @ normal))[0])
+    random = np.hstack(drawn)
+    directions = np.zeros((frame.shape[1] + random.shape[1], components * len(own)))
+    row = frame.shape[1]
+    for i, (part, more) in enumerate(zip(own, drawn, strict=True)):
+        start, k, s = components * i, part.shape[1], more.shape[1]
+        directions[: len(part), start : start + k] = part
+        directions[row : row + s, start + k : start + components] = np.eye(s)
+        row += s
+    return random, directions
+
+
+def cross_fitted(whole: Basis, parts: Sequence[Basis], folds: Sequence[Fold]) -> Matrix:
+    """Canonical variables of each fold from the fit to the others, turned towards the whole fit's.
+
+    The result has shape (n, k); ``parts`` are in the order of the folds (rows fitted to, rows held
+    out).
+    """
+    target = whole.variables()
+    out = np.zeros_like(target)
+    for part, (fitted, held) in zip(parts, folds, strict=True):
+        seen, new = part.variables(fitted), part.variables(held)
+        for view in np.unique(part.views):
+            theirs, ours = part.views == view, whole.views == view
+            turn = nearest_rotation(seen[:, theirs], target[np.ix_(fitted, ours)])
+            out[np.ix_(held, ours)] = new[:, theirs] @ turn
+    return out
+
+
+class Rows(NamedTuple):
+    """Training or test rows of a partition.
+
+    Counts of visual words, of shape (n, d), are the regular features; the sign of a row is 1 for
+    animals of the positive side, −1 for the others.
     """
 
     counts: Matrix
@@ -47,7 +200,7 @@ class Rows(NamedTuple):
 
 
 def preprocessor(name: str, counts: Matrix) -> Callable[[Matrix], Matrix]:
-    """Return one of `PREPROCESSING`, fitted to the counts of training rows.
+    """Return a preprocessing, fitted to the counts of training rows.
 
     Raw counts, z-scores of each column, or square roots of histograms that sum to 1.
     """
@@ -59,26 +212,15 @@ def preprocessor(name: str, counts: Matrix) -> Callable[[Matrix], Matrix]:
         return lambda rows: (rows - mean) / deviation
     if name == "hellinger":
         return lambda rows: np.sqrt(rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0))
-    raise ValueError(f"preprocessing {name!r}: known are {', '.join(PREPROCESSING)}.")
+    raise ValueError(f"unknown preprocessing {name!r}")
 
 
 @dataclass(frozen=True)
 class Training:
     """The training rows of one partition under one preprocessing.
 
-    Attributes
-    ----------
-    rows : Rows
-    attributes : ndarray of shape (animals, p)
-        Facts about each animal.
-    preprocessing : str
-    folds : sequence of (rows fitted to, rows held out)
-    sizes, regs : sequence
-        Numbers of features m and regularisers of RCCA.
-    variants : collection of str
-        The `VARIANTS` to fit.
-    seeds : mapping of str to int
-        For ``features``, ``animals``, ``images`` and ``directions``.
+    Attributes have shape (animals, p); a fold is (rows fitted to, rows held out); seeds are those
+    of ``features``, ``animals``, ``images`` and ``directions``.
     """
 
     rows: Rows
@@ -87,7 +229,7 @@ class Training:
     folds: Sequence[Fold]
     sizes: Sequence[int]
     regs: Sequence[float]
-    variants: Sequence[str]
+    methods: Sequence[str]
     seeds: Mapping[str, int]
 
     @cached_property
@@ -171,10 +313,9 @@ class Training:
         donor = np.random.default_rng(self.seeds["images"]).permutation(self.rows.animal)
         table = np.column_stack([self.attributes.repeat(2, axis=0), np.tile([-1, 1], animals)])
         by_donor = {"rcca-permuted-images": Variant(table, labelled, COMPONENTS)}
-        kinds = {"animal": (self.rows.animal, by_animal)}
-        kinds["donor and label"] = (2 * donor + (self.rows.signs > 0), by_donor)
+        by_donor_and_label = 2 * donor + (self.rows.signs > 0)
         wanted = [
-            System(codes, {name: each for name, each in variants.items() if name in self.variants})
-            for codes, variants in kinds.values()
+            System(kinds, {name: each for name, each in variants.items() if name in self.methods})
+            for kinds, variants in ((self.rows.animal, by_animal), (by_donor_and_label, by_donor))
         ]
         return [system for system in wanted if system.variants]

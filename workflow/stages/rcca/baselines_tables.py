@@ -1,7 +1,6 @@
 """Deep CCA and exact kernel CCA beside RCCA and the paper: summaries and the table."""
 
-from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,8 +8,17 @@ import pandas as pd
 from scipy import stats
 
 from workflow.lib.exponents import fitted_exponent
+from workflow.lib.published import published_column
 from workflow.lib.tables import BASELINE_NAMES, minutes, plus_minus
-from workflow.stages.rcca.blocks import Block, Columns, block, by_experiment, counted, value
+from workflow.stages.rcca.tables import (
+    Block,
+    Columns,
+    Titles,
+    block,
+    by_experiment,
+    counted,
+    value,
+)
 
 # What summaries and curves need of the stage's rows.
 _FIT_COLUMNS = (
@@ -32,9 +40,8 @@ _LARGE_POINTS = 4
 def baseline_fits(deep: pd.DataFrame, kernel: pd.DataFrame) -> pd.DataFrame:
     """One row per fit: deep CCA in each repeat, kernel CCA at each ``n``, in the first one."""
     exact = kernel[kernel["left_out"].isna()]
-    names = [
-        f"n = {row['n']:.0f}, reg = {row['reg_over_n']:g} n" for row in exact.to_dict("records")
-    ]
+    pairs = zip(exact["n"], exact["reg_over_n"], strict=True)
+    names = [f"n = {n:.0f}, reg = {reg:g} n" for n, reg in pairs]
     exact = exact.assign(architecture=names, n_train=exact["n"], repeat=0)
     frames = [deep.assign(n=np.nan), exact]
     return pd.concat([each for each in frames if len(each)] or frames[:1])
@@ -48,36 +55,34 @@ def model_sizes(layers: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     the kernel's width for each view: no random weight, which the seed brings back.
     """
     rows = published[published["method"] == "fourier"].astype({"m": int})
-    rows = rows.merge(layers, on="dataset")
-    sizes = [
-        {"dataset": row["dataset"], "m": row["m"], "kept": _kept(row), "network": _network(row)}
-        for row in rows.to_dict("records")
-    ]
-    found = pd.DataFrame(sizes)
+    rows = rows.merge(layers, on="dataset").assign(kept=0, network=0)
+    for view in "xy":
+        columns, width, outputs = rows[f"columns_{view}"], rows[f"width_{view}"], rows["outputs"]
+        rows["kept"] += rows["m"] * (outputs + 1) + columns + 1
+        # Weights and biases; the output layer is one of the layers.
+        hidden = (columns + 1) * width + (rows["layers"] - 2) * (width + 1) * width
+        rows["network"] += hidden + (width + 1) * outputs
+    found = rows[["dataset", "m", "kept", "network"]]
     return found.assign(ratio=found["network"] / found["kept"])
 
 
-def _kept(row: Any) -> int:
-    return sum(row["m"] * (row["outputs"] + 1) + row[f"columns_{view}"] + 1 for view in "xy")
+def baselines_summary(
+    fits: pd.DataFrame,
+    sums: pd.DataFrame,
+    published: pd.DataFrame,
+    experiments: Collection[str],
+) -> pd.DataFrame:
+    """One row per experiment and method, kernel CCA at its largest n, beside RCCA and the paper.
 
-
-def _network(row: Any) -> int:
-    """Count weights and biases; ``layers`` counts the output layer too."""
-    views = (
-        [row[f"columns_{view}"], *[row[f"width_{view}"]] * (row["layers"] - 1), row["outputs"]]
-        for view in "xy"
-    )
-    return sum((below + 1) * above for sizes in views for below, above in pairwise(sizes))
-
-
-def _at_largest_n(fits: pd.DataFrame) -> pd.DataFrame:
+    ``fits`` are of `baseline_fits`, ``sums`` the gathered rows of RCCA. A pair are two fits of the
+    same repeat, which have the same training and test rows; kernel CCA is fitted in the first
+    repeat alone, to a part of its training rows. ``fourier_less`` is the test sum of RCCA at its
+    largest m less the baseline's, the mean over pairs; ``fourier_less_half`` is the half-width of
+    its confidence interval by Student's t; ``nystroem_…`` too.
+    """
     largest = fits.groupby(["experiment", "method"])["n"].transform("max")
-    return fits[fits["n"].isna() | (fits["n"] == largest)]
-
-
-def baselines_summary(fits: pd.DataFrame) -> pd.DataFrame:
-    """One row per experiment and method of `baseline_fits`, kernel CCA at its largest n."""
-    groups = _at_largest_n(fits).groupby(["experiment", "dataset", "method"], sort=False)
+    fits = fits[fits["n"].isna() | (fits["n"] == largest)]
+    groups = fits.groupby(["experiment", "dataset", "method"], sort=False)
     summary = groups.agg(
         architecture=("architecture", "first"),
         components=("components", "first"),
@@ -92,26 +97,12 @@ def baselines_summary(fits: pd.DataFrame) -> pd.DataFrame:
         test_sum_signed=("test_sum_signed", "mean"),
     ).reset_index()
     # Rows that were left out have no counts, which makes floats of all of them.
-    return summary.astype(dict.fromkeys(["components", "n_train", "repeats", "parameters"], int))
-
-
-def beside_rcca(summary: pd.DataFrame, fits: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
-    """Add the test sum of RCCA at its largest m less the baseline's, in pairs.
-
-    A pair are two fits of the same repeat, which have the same training and test rows; kernel CCA
-    is fitted in the first repeat alone, to a part of its training rows.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        Of `baselines_summary`. It gets ``fourier_less`` and ``fourier_less_half``, the mean over
-        pairs and the half-width of its confidence interval by Student's t; ``nystroem_…`` too.
-    fits : DataFrame
-        Of `baseline_fits`.
-    sums : DataFrame
-        Gathered rows of RCCA.
-    """
-    fits = _at_largest_n(fits)[[*_PAIR, "method", "test_sum"]]
+    summary = summary.astype(dict.fromkeys(["components", "n_train", "repeats", "parameters"], int))
+    summary = summary.assign(
+        paper=published_column(summary, published, experiments),
+        paper_minutes=published_column(summary, published, experiments, "minutes"),
+    )
+    fits = fits[[*_PAIR, "method", "test_sum"]]
     # Frames without rows, of datasets that were skipped, do not know their types.
     fits, sums = (each.astype({"repeat": "int64", "test_sum": "float64"}) for each in (fits, sums))
     last = sums["m"] == sums.groupby(["experiment", "feature_map"])["m"].transform("max")
@@ -119,9 +110,8 @@ def beside_rcca(summary: pd.DataFrame, fits: pd.DataFrame, sums: pd.DataFrame) -
     for kind in ("fourier", "nystroem"):
         rcca = sums[last & (sums["feature_map"] == kind)][[*_PAIR, "test_sum"]]
         pairs = fits.merge(rcca, on=_PAIR, suffixes=("", "_rcca"))
-        less = (pairs["test_sum_rcca"] - pairs["test_sum"]).groupby(
-            [pairs["experiment"], pairs["method"]]
-        )
+        pairs["less"] = pairs["test_sum_rcca"] - pairs["test_sum"]
+        less = pairs.groupby(["experiment", "method"])["less"]
         count = less.count()
         half = less.std() / np.sqrt(count) * stats.t.ppf((1 + _CONFIDENCE) / 2, count - 1)
         added |= {f"{kind}_less": less.mean(), f"{kind}_less_half": half}
@@ -129,33 +119,22 @@ def beside_rcca(summary: pd.DataFrame, fits: pd.DataFrame, sums: pd.DataFrame) -
 
 
 def race(curve: pd.DataFrame, rcca: pd.DataFrame) -> pd.DataFrame:
-    """Set each RCCA fit beside the time in which deep CCA first did as well.
+    """Set each timed RCCA fit of Table 1 beside the time in which deep CCA first did as well.
 
-    Parameters
-    ----------
-    curve : DataFrame
-        Epochs of deep CCA, of either kind.
-    rcca : DataFrame
-        Table 1, with or without rows of baselines.
-
-    Returns
-    -------
-    DataFrame
-        One row per timed RCCA fit and kind of deep CCA trained in its experiment: RCCA's test sum
-        and its minutes on one core; the first epoch of the first repeat whose sum on tuning rows
-        is as large, and the CPU minutes up to its end; ``ratio``, these over those of RCCA. Where
-        deep CCA never did as well, the last three are missing.
+    That is the first epoch of the first repeat whose sum on tuning rows is as large as RCCA's on
+    test rows, with the CPU minutes up to its end; ``ratio`` is these over the minutes of RCCA on
+    one core. Where deep CCA never did as well, they are missing.
     """
     keys = ["experiment", "method", "feature_map", "m"]
     fits = rcca.dropna(subset=["feature_map", "minutes_one_core"])
     fits = fits[["experiment", "feature_map", "m", "test_mean", "minutes_one_core"]]
     fits.columns = ["experiment", "feature_map", "m", "rcca_sum", "rcca_minutes_one_core"]
-    first = curve[curve["repeat"] == 0]
-    pairs = first[["experiment", "method"]].drop_duplicates().merge(fits, on="experiment")
-    epochs = pairs.merge(first, on=["experiment", "method"])
+    first = curve.loc[curve["repeat"] == 0, [*keys[:2], "epoch", "cpu_minutes", "tune_sum"]]
+    first.columns = [*keys[:2], "dcca_epoch", "dcca_cpu_minutes", "tune_sum"]
+    pairs = first[keys[:2]].drop_duplicates().merge(fits, on="experiment")
+    epochs = pairs.merge(first, on=keys[:2])
     reached = epochs[epochs["tune_sum"] >= epochs["rcca_sum"]].drop_duplicates(keys)
-    reached = reached[[*keys, "epoch", "cpu_minutes"]]
-    reached.columns = [*keys, "dcca_epoch", "dcca_cpu_minutes"]
+    reached = reached[[*keys, "dcca_epoch", "dcca_cpu_minutes"]]
     found = pairs.merge(reached, on=keys, how="left")
     return found.assign(ratio=found["dcca_cpu_minutes"] / found["rcca_minutes_one_core"])
 
@@ -166,17 +145,11 @@ def baseline_blocks(
     search: pd.DataFrame,
     kernel: pd.DataFrame,
     not_run: Mapping[str, str],
-    titles: Mapping[str, str],
+    titles: Titles,
 ) -> list[Block]:
-    """Lay out one block per experiment, with what the numbers mean below each.
+    """Lay out `baselines_summary` by experiment, with what the numbers mean below each.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        Of `beside_rcca`, with the paper's numbers.
-    curve, search, kernel : DataFrame
-        Gathered epochs and candidates of deep CCA, and fits of kernel CCA.
-    not_run, titles : mapping of experiment to str
+    The other frames are gathered: epochs and candidates of deep CCA, and fits of kernel CCA.
     """
     columns: Columns = {
         "method": lambda row: f"{BASELINE_NAMES[row['method']]} ({row['architecture']})",
@@ -221,17 +194,17 @@ def _search_notes(search: pd.DataFrame) -> Iterator[str]:
 
 
 def _epoch_notes(rows: pd.DataFrame, curve: pd.DataFrame) -> Iterator[str]:
-    for row in rows.dropna(subset="paper").to_dict("records"):
-        name, paper = _subject(row["method"]), row["paper"]
-        epochs = curve[(curve["method"] == row["method"]) & (curve["repeat"] == 0)]
-        reached = epochs[epochs["tune_sum"] >= paper].head(1)
-        if not len(reached):
-            yield f"{name} did not reach the paper's {paper:.1f} on tuning rows."
-        for epoch in reached.to_dict("records"):
+    for method, paper in rows.dropna(subset="paper").set_index("method")["paper"].items():
+        epochs = curve[(curve["method"] == method) & (curve["repeat"] == 0)]
+        reached = epochs[epochs["tune_sum"] >= paper]
+        if len(reached):
+            epoch, taken = reached.iloc[0][["epoch", "cpu_minutes"]]
             yield (
-                f"{name} reached the paper's {paper:.1f} on tuning rows in epoch "
-                f"{epoch['epoch']:.0f}, after {minutes(epoch['cpu_minutes'])} CPU minutes."
+                f"{_subject(method)} reached the paper's {paper:.1f} on tuning rows in epoch "
+                f"{epoch:.0f}, after {minutes(taken)} CPU minutes."
             )
+        else:
+            yield f"{_subject(method)} did not reach the paper's {paper:.1f} on tuning rows."
 
 
 def _subject(method: Any) -> str:

@@ -19,18 +19,8 @@ from workflow.stages.rcca.trial import Views
 def cross_validate(experiment: Experiment, data: Prepared) -> pd.DataFrame:
     """Score every reg at every m on held-out folds, and fitted to all training rows on test rows.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        ``other_regs`` are the values of reg to choose from. The ``folds`` are of the same kind as
-        the split: whole groups where it holds out groups, else rows drawn at random.
-    data : Prepared
-
-    Returns
-    -------
-    DataFrame
-        One row per reg and m. ``cv_sum`` is missing where a fold has no solution, ``test_sum``
-        where the training rows have none; ``predicted_error`` is that of the correlations.
+    One row per reg and m: ``cv_sum`` is missing where a fold has no solution, ``test_sum`` where
+    the training rows have none; ``predicted_error`` is that of the correlations.
     """
     rows = experiment.rows(data)
     train, test = experiment.views(data, rows, "train"), experiment.views(data, rows, "test")
@@ -46,7 +36,7 @@ def cross_validate(experiment: Experiment, data: Prepared) -> pd.DataFrame:
 
 
 def searched(experiment: Experiment, data: Prepared, rows: Split, train: Views) -> RCCACV:
-    """Cross-validate ``other_regs`` at every m, in folds of the same kind as the split."""
+    """Cross-validate ``other_regs`` at every m, in folds as the split is: of groups or of rows."""
     groups, cv = None, experiment.folds
     if experiment.split["scheme"] == "groups":
         groups = experiment.groups(data, rows.train)

@@ -44,29 +44,9 @@ class DCCA:
     Each view goes through a fully connected network. Both are trained for the sum of the canonical
     correlations of their outputs; the best epoch on tuning rows is kept, and linear CCA of its
     outputs on all training rows gives the canonical variables. Both views are held in memory.
-
-    Attributes
-    ----------
-    components : int
-        Number of canonical variables, and of outputs of each network.
-    hidden : sequence of int
-        Units of each hidden layer.
-    reg : float
-        Added to the diagonals of the outputs' covariances.
-    epochs : int
-        Of training, at most.
-    patience : int
-        Training ends after this many epochs without a better sum on tuning rows.
-    seed : int
-    networks_ : pair of Network
-    cca_ : RCCA
-        Linear CCA of the outputs.
-    history_ : list of Epoch
-        Time, and correlation on training and tuning rows, epoch by epoch.
-    best_epoch_ : int
-        The one kept.
-    seconds_, cpu_seconds_ : float
-        Of the fit, elapsed and of all cores.
+    ``components`` is the number of canonical variables and of outputs of each network; ``reg`` is
+    added to the diagonals of the outputs' covariances; training ends after ``patience`` epochs
+    without a better sum on tuning rows.
     """
 
     components: int
@@ -81,15 +61,10 @@ class DCCA:
     def fit(
         self, train: Sequence[Any], tune: Sequence[Any], checkpoint: str | Path | None = None
     ) -> Self:
-        """Fit to two views of the same samples.
+        """Fit to training rows of both views; tuning rows choose the epoch.
 
-        Parameters
-        ----------
-        train, tune : pairs of array-like
-            Training and tuning rows of both views.
-        checkpoint : path, optional
-            Written after every epoch. If it exists, training goes on from there, and ends as it
-            would have without a break: it must come from a fit with the same data and settings.
+        The checkpoint is written after every epoch. If it exists, training goes on from there, and
+        ends as it would have without a break: it must be of the same data and settings.
         """
         watch = Stopwatch()
         scalings = [_scaling(view) for view in train]
@@ -165,15 +140,7 @@ class DCCA:
 
 @dataclass(kw_only=True)
 class Today(DCCA):
-    """Rectified units, Adam on mini-batches.
-
-    Attributes
-    ----------
-    learning_rate : float
-        Of the first step; it falls to 0 by the last, along half a cosine wave.
-    batch_size : int
-        Rows whose correlation is maximised at a time: several times ``components``.
-    """
+    """Rectified units, Adam on mini-batches of several times ``components`` rows."""
 
     learning_rate: float
     batch_size: int
@@ -199,14 +166,8 @@ class Today(DCCA):
 class Of2013(DCCA):
     """Units of a non-saturating sigmoid, pretrained; L-BFGS on all rows at once.
 
-    Attributes
-    ----------
-    noise : float
-        Standard deviation of the noise in pretraining, where views have variance 1.
-    pretraining_decay, decay : float
-        Weights of the squared parameters in pretraining, and beside the sum of correlations.
-    steps : int
-        Of L-BFGS in an epoch, and in the pretraining of each layer.
+    ``noise`` is the standard deviation in pretraining, where views have variance 1; the decays are
+    weights of the squared parameters; ``steps`` are of an epoch and of each layer's pretraining.
     """
 
     noise: float

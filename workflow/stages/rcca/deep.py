@@ -38,17 +38,7 @@ class Deep(Trial):
 
 
 class Outcome(NamedTuple):
-    """What deep CCA yields, as tidy frames.
-
-    Attributes
-    ----------
-    sums : DataFrame
-        One row: the candidate with the largest sum on tuning rows, evaluated on test rows.
-    curve : DataFrame
-        One row per epoch of that candidate.
-    search : DataFrame
-        One row per candidate: its settings, the rows it was trained and judged on, its time.
-    """
+    """The best candidate on tuning rows: its ``sums`` on test rows, its epochs; and all of them."""
 
     sums: pd.DataFrame
     curve: pd.DataFrame
@@ -58,12 +48,7 @@ class Outcome(NamedTuple):
 def fit_deep(deep: Deep, data: Prepared, checkpoint: Callable[[int], Path]) -> Outcome:
     """Train every candidate, choose one on tuning rows and evaluate it on test rows.
 
-    Parameters
-    ----------
-    deep : Deep
-    data : Prepared
-    checkpoint : callable
-        Names the file from which the training of a candidate goes on if it was broken off.
+    ``checkpoint`` names the file from which the training of a candidate goes on if broken off.
     """
     rows = deep.rows_with_tuning(data)
     train, tune, test = deep.parts(data, rows)

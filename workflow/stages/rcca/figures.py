@@ -1,6 +1,6 @@
 """Figures of the rcca stage: correlation against m and against minutes, and what reg brings."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import matplotlib
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from workflow.lib.figures import GREY, LOOK, STYLE, end_labels, error_bars, legend, wrapped
 from workflow.lib.published import METHODS, comparable
 from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES
-from workflow.stages.rcca.series import PROTOCOL_NAMES
+from workflow.stages.rcca.tables import PROTOCOL_NAMES, Titles, with_protocol
 
 _NAMES = MAP_NAMES | BASELINE_NAMES
 _RANDOM = ("fourier", "nystroem")
@@ -21,22 +21,14 @@ _M = "number of random features $m_x = m_y$"
 _SUM = "sum of test correlations"
 _THIN: dict[str, Any] = {"linestyle": "--", "linewidth": 1.0, "markersize": 3.5}
 
-Titles = Mapping[str, str]
-
 
 def _panels(
     titles: Sequence[str], x: str, y: str, below: str = "", strips: Sequence[bool] = ()
 ) -> tuple[Figure, list[list[Any]]]:
     """Make a panel for each title, in rows, each with its axes: one, or two with a strip below.
 
-    Parameters
-    ----------
-    titles : sequence of str
-        Without any, the figure is blank.
-    x, y, below : str
-        Labels of the axes, and of the strips' vertical axis.
-    strips : sequence of bool
-        Which panels have one; by default none.
+    ``x``, ``y`` and ``below`` are labels of the axes, and of the vertical axis of those panels that
+    have ``strips``, by default none. Without titles the figure is blank.
     """
     columns = 2 if len(titles) == 4 else min(len(titles), 3) or 1
     rows = -(-len(titles) // columns) or 1
@@ -69,6 +61,7 @@ def _name_lines(figure: Figure, panels: Sequence[Any]) -> None:
         legend(figure, panels)
 
 
+@matplotlib.rc_context(STYLE)
 def rcca_figure(
     summary: pd.DataFrame,
     regs: pd.DataFrame,
@@ -78,34 +71,27 @@ def rcca_figure(
 ) -> Figure:
     """Test correlation against m, one panel per experiment that was run, less the paper's below.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        Of `with_paper`.
-    regs : DataFrame
-        Of `by_reg`, without the reg of the summary: less the paper's too, dashed.
-    published, experiments, titles
-        As in `workflow.stages.rcca.table1`.
+    ``summary`` is of `with_paper`; ``regs`` of `by_reg`, without the reg of the summary: they are
+    drawn dashed, less the paper's too.
     """
     names = list(dict.fromkeys(summary["experiment"]))
     beside = set(summary.dropna(subset="difference")["experiment"])
-    with matplotlib.rc_context(STYLE):
-        shown, strips = [titles[name] for name in names], [name in beside for name in names]
-        figure, panels = _panels(shown, _M, _SUM, "ours − paper", strips)
-        for name, (axes, *below) in zip(names, panels, strict=True):
-            ours = summary[summary["experiment"] == name]
-            _sums(axes, ours)
-            _published(axes, comparable(published, ours.iloc[0], experiments), "m")
-            for strip in below:
-                _lines(strip, _as_difference(ours), label="_")
-                for reg, rows in regs[regs["experiment"] == name].groupby("reg"):
-                    _lines(strip, _as_difference(rows), label=f"{{}}, reg {reg:g}", **_THIN)
-                end_labels(strip)
-        _name_lines(figure, [axes for axes, *_ in panels])
+    shown, strips = [titles[name] for name in names], [name in beside for name in names]
+    figure, panels = _panels(shown, _M, _SUM, "ours − paper", strips)
+    for name, (axes, *below) in zip(names, panels, strict=True):
+        ours = summary[summary["experiment"] == name]
+        _sums(axes, ours)
+        _published(axes, comparable(published, ours.iloc[0], experiments), "m")
+        for strip in below:
+            _lines(strip, _less_paper(ours), label="_")
+            for reg, rows in regs[regs["experiment"] == name].groupby("reg"):
+                _lines(strip, _less_paper(rows), label=f"{{}}, reg {reg:g}", **_THIN)
+            end_labels(strip)
+    _name_lines(figure, [axes for axes, *_ in panels])
     return figure
 
 
-def _as_difference(rows: pd.DataFrame) -> pd.DataFrame:
+def _less_paper(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.dropna(subset="difference").assign(test_mean=rows["difference"])
 
 
@@ -141,32 +127,30 @@ def _published(axes: Any, rows: pd.DataFrame, x: str) -> None:
                 axes.axhline(value, **look)
 
 
+@matplotlib.rc_context(STYLE)
 def speakers_figure(series: pd.DataFrame, titles: Titles) -> Figure:
-    """Test correlation of `over_speakers` against m, a panel by series, at the fixed reg.
-
-    Below, what holding utterances out changes.
-    """
+    """Test correlation of `over_speakers` against m; below, what holding utterances out changes."""
     series = series[series["reg"] == "fixed"]
     groups = dict(list(series.groupby("series", sort=False)))
-    with matplotlib.rc_context(STYLE):
-        shown = [titles[str(name)] for name in groups]
-        both = [rows["protocol"].nunique() == 2 for rows in groups.values()]
-        figure, panels = _panels(shown, _M, _SUM, "held out\n− random", both)
-        for (axes, *below), rows in zip(panels, groups.values(), strict=True):
-            random, held_out = (rows[rows["protocol"] == name] for name in PROTOCOL_NAMES)
-            _sums(axes, random)
-            _lines(axes, held_out, label="{}, held out", **_THIN)
-            m = random["m"].where(random["feature_map"].isin(_RANDOM))
-            _published(axes, random.assign(m=m, test_corr=random["paper"]), "m")
-            axes.set_ylim(bottom=0)
-            pairs = held_out.merge(random, on=["feature_map", "m"], suffixes=("", "_random"))
-            change = pairs["test_mean"] - pairs["test_mean_random"]
-            for strip in below:
-                _lines(strip, pairs.assign(test_mean=change, test_sd=0.0), label="_")
-        _name_lines(figure, [axes for axes, *_ in panels])
+    shown = [titles[str(name)] for name in groups]
+    both = [rows["protocol"].nunique() == 2 for rows in groups.values()]
+    figure, panels = _panels(shown, _M, _SUM, "held out\n− random", both)
+    for (axes, *below), rows in zip(panels, groups.values(), strict=True):
+        random, held_out = (rows[rows["protocol"] == name] for name in PROTOCOL_NAMES)
+        _sums(axes, random)
+        _lines(axes, held_out, label="{}, held out", **_THIN)
+        m = random["m"].where(random["feature_map"].isin(_RANDOM))
+        _published(axes, random.assign(m=m, test_corr=random["paper"]), "m")
+        axes.set_ylim(bottom=0)
+        pairs = held_out.merge(random, on=["feature_map", "m"], suffixes=("", "_random"))
+        change = pairs["test_mean"] - pairs["test_mean_random"]
+        for strip in below:
+            _lines(strip, pairs.assign(test_mean=change, test_sd=0.0), label="_")
+    _name_lines(figure, [axes for axes, *_ in panels])
     return figure
 
 
+@matplotlib.rc_context(STYLE)
 def minutes_figure(
     summary: pd.DataFrame,
     curve: pd.DataFrame,
@@ -176,30 +160,22 @@ def minutes_figure(
 ) -> Figure:
     """Correlation against the minutes of one core, one panel per experiment with timed RCCA.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        Of `with_paper`.
-    curve : DataFrame
-        Epochs of deep CCA of both kinds; the first repeat's are drawn.
-    published, experiments, titles
-        As in `workflow.stages.rcca.table1`.
+    Of ``curve``, the epochs of deep CCA of both kinds, the first repeat's are drawn.
     """
     timed = summary.dropna(subset="minutes_one_core")
     names = list(dict.fromkeys(timed.dropna(subset="feature_map")["experiment"]))
-    with matplotlib.rc_context(STYLE):
-        shown = [titles[name] for name in names]
-        figure, panels = _panels(shown, "minutes on one core", "sum of correlations")
-        for name, (axes,) in zip(names, panels, strict=True):
-            ours = timed[timed["experiment"] == name]
-            epochs = curve[(curve["experiment"] == name) & (curve["repeat"] == 0)]
-            _against_minutes(axes, ours, epochs)
-            _published(axes, comparable(published, ours.iloc[0], experiments), "minutes")
-            axes.set_xscale("log")
-        if len(panels) == 1:
-            figure.legend(loc="outside right upper")
-        else:
-            legend(figure, [axes for (axes,) in panels])
+    shown = [titles[name] for name in names]
+    figure, panels = _panels(shown, "minutes on one core", "sum of correlations")
+    for name, (axes,) in zip(names, panels, strict=True):
+        ours = timed[timed["experiment"] == name]
+        epochs = curve[(curve["experiment"] == name) & (curve["repeat"] == 0)]
+        _against_minutes(axes, ours, epochs)
+        _published(axes, comparable(published, ours.iloc[0], experiments), "minutes")
+        axes.set_xscale("log")
+    if len(panels) == 1:
+        figure.legend(loc="outside right upper")
+    else:
+        legend(figure, [axes for (axes,) in panels])
     return figure
 
 
@@ -218,20 +194,17 @@ def _against_minutes(axes: Any, rows: pd.DataFrame, epochs: pd.DataFrame) -> Non
             axes.plot(own["minutes_one_core"], own["test_mean"], **look)
 
 
+@matplotlib.rc_context(STYLE)
 def cv_figure(choice: pd.DataFrame, titles: Titles) -> Figure:
     """Gain of the chosen over the fixed reg against m, in pairs, a panel per experiment."""
     groups = dict(list(choice.groupby(["experiment", "protocol"], sort=False)))
-    with matplotlib.rc_context(STYLE):
-        shown = [
-            ", ".join(filter(None, [titles[str(name)], PROTOCOL_NAMES.get(str(protocol), "")]))
-            for name, protocol in groups
-        ]
-        figure, panels = _panels(shown, _M, "gain in test sum")
-        for (axes,), rows in zip(panels, groups.values(), strict=True):
-            axes.axhline(0, color=GREY, linewidth=1.0)
-            _lines(axes, rows, "gain")
-            m = rows.loc[rows["feature_map"].isin(_RANDOM), "m"].unique()
-            if len(m) == 1:  # around which matplotlib would zoom
-                axes.set(xticks=m, xlim=(0, 2 * m[0]))
-        _name_lines(figure, [axes for (axes,) in panels])
+    shown = [with_protocol(titles[str(name)], str(protocol)) for name, protocol in groups]
+    figure, panels = _panels(shown, _M, "gain in test sum")
+    for (axes,), rows in zip(panels, groups.values(), strict=True):
+        axes.axhline(0, color=GREY, linewidth=1.0)
+        _lines(axes, rows, "gain")
+        m = rows.loc[rows["feature_map"].isin(_RANDOM), "m"].unique()
+        if len(m) == 1:  # around which matplotlib would zoom
+            axes.set(xticks=m, xlim=(0, 2 * m[0]))
+    _name_lines(figure, [axes for (axes,) in panels])
     return figure

@@ -29,10 +29,7 @@ _SINGLE_PRECISION_REG = 1e-8
 
 
 class Experiment(Trial):
-    """One fit of the stage: which rows, which map, which sizes, which seed.
-
-    Its attributes are the settings of the experiment, those of `Trial`, and ``feature_map``.
-    """
+    """One fit of the stage: the settings of the experiment, those of `Trial`, a ``feature_map``."""
 
     def estimator(self, train: Views, *purpose: str | int) -> RCCA:
         """Build the unfitted model at the largest m; ``purpose`` makes the draw another one."""
@@ -77,18 +74,7 @@ class Experiment(Trial):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one fit yields, as tidy frames.
-
-    Attributes
-    ----------
-    sums : DataFrame
-        One row per m: sums over components, kernel widths, conditioning, sizes.
-    regs : DataFrame
-        The same at the other values of reg; without rows if none is asked for.
-    components : DataFrame
-        One row per m and component.
-    split : Split
-    """
+    """What one fit yields: sums by m, the same at other values of reg, and each component."""
 
     sums: pd.DataFrame
     regs: pd.DataFrame
@@ -109,13 +95,7 @@ def fit_path(
 ) -> Outcome:
     """Fit at every m from one pass and evaluate on test rows.
 
-    Parameters
-    ----------
-    experiment : Experiment
-    data : Prepared
-    shards : sequence of path
-        Files of `accumulate_shard`, in order; what is damaged is computed again. None: the pass
-        is made here.
+    ``shards`` are files of `accumulate_shard`, in order; without them the pass is made here.
     """
     rows = experiment.rows(data)
     train, test = experiment.views(data, rows, "train"), experiment.views(data, rows, "test")

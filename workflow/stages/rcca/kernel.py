@@ -39,19 +39,8 @@ KCCA_COLUMNS = [
 def fit_kcca(kernel: Trial, data: Prepared, partial: str | PathLike[str]) -> pd.DataFrame:
     """Fit exact kernel CCA to more and more rows, as far as memory goes.
 
-    Parameters
-    ----------
-    kernel : Trial
-        ``baseline`` has the settings ``sizes``, ``regs`` and ``chosen_up_to``.
-    data : Prepared
-    partial : path
-        Where finished fits are kept until all are.
-
-    Returns
-    -------
-    DataFrame
-        One row per n with `KCCA_COLUMNS`, of the regulariser that the tuning rows choose; where
-        memory does not suffice, ``left_out`` says so and there are no sums.
+    One row per n, of the regulariser that the tuning rows choose; where memory does not suffice,
+    ``left_out`` says so and there are no sums. ``partial`` keeps finished fits until all are.
     """
     rows = kernel.rows_with_tuning(data)
     full, columns = len(rows.train), data.x.shape[1] + data.y.shape[1]

@@ -20,22 +20,12 @@ from workflow.stages.rcca.trial import Views
 
 
 class Kept(NamedTuple):
-    """What is kept of one fit.
+    """What is kept of one fit: the model, scores by candidate, inference by component, loadings.
 
-    Attributes
-    ----------
-    model : RCCA
-        Of the training rows, at the m and reg that cross-validation chose.
-    scores : DataFrame
-        One row per candidate: mean held-out sum over the folds, its standard error.
-    inference : DataFrame
-        One row per component: correlation on test rows, adjusted p-value, 95 % of the null.
-    loadings : DataFrame
-        One row per view and column, one column per component, on test rows; with ``offset`` and
-        ``scale``, by which standardised data were made: (column − offset) / scale.
-    variables : dict
-        Arrays ``x`` and ``y``, canonical variables of all rows of the split, ``row``, their numbers
-        in the prepared data, and ``part``: train, tune or test.
+    ``loadings`` have a row per view and column, on test rows, with ``offset`` and ``scale``, by
+    which standardised data were made: (column − offset) / scale. ``variables`` are arrays: ``x``
+    and ``y``, canonical variables of all rows of the split, ``row``, their numbers in the prepared
+    data, and ``part``: train, tune or test.
     """
 
     model: RCCA

@@ -20,14 +20,9 @@ _MEMORY = 20
 class Activation(NamedTuple):
     """A function of hidden units.
 
-    Attributes
-    ----------
-    apply : callable
-        Replaces the units' inputs by their outputs, in place.
-    times_slope : callable
-        Multiplies the first array by the slope at the outputs in the second, in place.
-    gain : float
-        Variance of the weights, times the number of inputs, that keeps the units' scale.
+    ``apply`` replaces the units' inputs by their outputs, in place; ``times_slope`` multiplies the
+    first array by the slope at the outputs in the second, in place; ``gain`` is the variance of the
+    weights, times the number of inputs, that keeps the units' scale.
     """
 
     apply: Callable[[FloatArray], Any]
@@ -56,18 +51,8 @@ ACTIVATIONS = {
 class Network:
     """Layers of hidden units and a linear output layer, all parameters in one vector.
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        Inputs, hidden units of each layer, outputs.
-    activation : {"relu", "cube root"}
-        Of the hidden units.
-    dtype : dtype, default=float32
-
-    Attributes
-    ----------
-    parameters : ndarray of shape (count,)
-        Zero until drawn.
+    ``sizes`` are the inputs, the hidden units of each layer and the outputs; the activation, "relu"
+    or "cube root", is that of the hidden units; parameters are 0 until drawn.
     """
 
     def __init__(self, sizes: Sequence[int], activation: str, dtype: Any = np.float32) -> None:
@@ -102,18 +87,8 @@ class Network:
     ) -> None:
         """Make each hidden layer the encoder of a denoising autoencoder of the layer below.
 
-        Parameters
-        ----------
-        x : ndarray of shape (rows, inputs)
-        rng : numpy Generator
-            Of the noise, which is drawn once a layer.
-        noise : float
-            Its standard deviation.
-        decay : float
-            Weight of the squared parameters, beside the mean squared distance of a row from its
-            reconstruction.
-        steps : int
-            Of L-BFGS, for each layer.
+        The noise, with standard deviation ``noise``, is drawn once a layer; ``decay`` weighs the
+        squared parameters, beside the mean squared distance of a row from its reconstruction.
         """
         for weights, biases in self.layers[:-1]:
             layer = Network(weights.shape, "relu", x.dtype)  # one layer: its parameters alone count
@@ -161,12 +136,7 @@ class Network:
     def backward(self, values: Sequence[FloatArray], slopes: FloatArray) -> FloatArray:
         """Return the slope of a function of the outputs along every parameter.
 
-        Parameters
-        ----------
-        values : sequence of ndarray
-            Of `forward`.
-        slopes : ndarray of shape (rows, outputs)
-            Of the function, along the outputs.
+        ``values`` are of `forward`; ``slopes``, of shape (rows, outputs), are along the outputs.
         """
         gradient: FloatArray = np.empty_like(self.parameters)
         layers, own = self.layered(gradient), self.layers
@@ -201,18 +171,7 @@ def minimised(
 
 
 class Adam:
-    """Descent by running means of the gradient and of its square (Kingma and Ba 2015).
-
-    Parameters
-    ----------
-    parameters : ndarray
-        Changed in place by `step`.
-
-    Attributes
-    ----------
-    mean, square : ndarray
-        The running means.
-    """
+    """Descent by running means of the gradient and of its square (Kingma and Ba 2015)."""
 
     def __init__(self, parameters: FloatArray) -> None:
         self.parameters = parameters

@@ -11,18 +11,17 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from rnca._core.correlation import Correlations
+from rnca._core.moments import Correlations
 from workflow.data.errors import DataError
 from workflow.lib.figures import FAINT, GREY, LOOK, STYLE, wrapped
 from workflow.lib.provenance import read_csv
 from workflow.lib.sentences import sentence
 from workflow.lib.tables import MAP_NAMES
-from workflow.stages.rcca.blocks import Block, Columns, block, value
+from workflow.stages.rcca.tables import Block, Columns, Titles, block, value
 
 INFERENCE_COLUMNS = (
     "experiment", "feature_map", "m", "reg", "component", "test_correlation", "p_value", "null_95",
 )  # fmt: skip
-Titles = Mapping[str, str]
 _LEVEL = 0.05
 _BARS = 4  # of each view
 
@@ -43,29 +42,20 @@ def read_models(
     found = {}
     for file, arrays in zip(loadings, variables, strict=True):
         key = Path(file).parent.name, Path(file).name.partition(".")[0]
-        x, y = _test_variables(arrays)
+        remedy = f"Delete {arrays} and run again to make it anew"
+        try:
+            with np.load(arrays, allow_pickle=False) as kept:
+                x, y = (kept[view][kept["part"] == "test", 0] for view in "xy")
+        # zipfile and numpy raise almost anything on a damaged file.
+        except Exception as error:
+            raise DataError(f"{arrays}: damaged ({error}). {remedy}") from error
         # An npz file has no record beside it, but its variables must have the correlation that a
         # CSV with a record gives, but for rounding to float32.
         (correlation,) = Correlations().update(x[:, None], y[:, None]).values()
         if not abs(correlation - first.loc[key, "test_correlation"]) < 1e-4:
-            raise DataError(f"{arrays}: not what its job wrote. {_remedy(arrays)}")
+            raise DataError(f"{arrays}: not what its job wrote. {remedy}")
         found[key] = Model(read_csv(file), x, y)
     return found
-
-
-def _test_variables(path: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the first pair of canonical variables on test rows."""
-    try:
-        with np.load(path, allow_pickle=False) as kept:
-            x, y = (kept[view][kept["part"] == "test", 0] for view in "xy")
-    # zipfile and numpy raise almost anything on a damaged file.
-    except Exception as error:
-        raise DataError(f"{path}: damaged ({error}). {_remedy(path)}") from error
-    return x, y
-
-
-def _remedy(path: str) -> str:
-    return f"Delete {path} and run again to make it anew"
 
 
 def _by_model(inference: pd.DataFrame, titles: Titles) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -102,25 +92,25 @@ def model_blocks(inference: pd.DataFrame, titles: Titles) -> list[Block]:
     return blocks
 
 
+@matplotlib.rc_context(STYLE)
 def model_figure(
     inference: pd.DataFrame, models: Mapping[tuple[str, str], Model], titles: Titles
 ) -> Figure:
     """Correlations, the largest loadings of component 1, and its scatter: a row per model."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(10.2, 3.1 * max(len(models), 1)), layout="constrained")
-        for place, ((name, kind), model) in enumerate(models.items()):
-            left, middle, right = (
-                figure.add_subplot(len(models), 3, 3 * place + column) for column in (1, 2, 3)
-            )
-            own = (inference["experiment"] == name) & (inference["feature_map"] == kind)
-            _correlations(left, inference[own], kind)
-            left.set_title(wrapped(f"{titles[name]}, {MAP_NAMES[kind]}"))
-            _bars(middle, model.loadings, kind)
-            # Unlike the page's own grey, what is rasterised looks the same on a dark ground.
-            colour = FAINT if kind == "linear" else LOOK[kind]["color"]
-            right.scatter(model.x, model.y, s=6, color=colour, rasterized=True)
-            right.set(xlabel="first view, component 1", ylabel="second view, component 1")
-            right.set_title("canonical variables of test rows")
+    figure = Figure(figsize=(10.2, 3.1 * max(len(models), 1)), layout="constrained")
+    for place, ((name, kind), model) in enumerate(models.items()):
+        left, middle, right = (
+            figure.add_subplot(len(models), 3, 3 * place + column) for column in (1, 2, 3)
+        )
+        own = (inference["experiment"] == name) & (inference["feature_map"] == kind)
+        _correlations(left, inference[own], kind)
+        left.set_title(wrapped(f"{titles[name]}, {MAP_NAMES[kind]}"))
+        _bars(middle, model.loadings, kind)
+        # Unlike the page's own grey, what is rasterised looks the same on a dark ground.
+        colour = FAINT if kind == "linear" else LOOK[kind]["color"]
+        right.scatter(model.x, model.y, s=6, color=colour, rasterized=True)
+        right.set(xlabel="first view, component 1", ylabel="second view, component 1")
+        right.set_title("canonical variables of test rows")
     return figure
 
 

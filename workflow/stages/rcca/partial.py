@@ -16,15 +16,8 @@ Row = dict[str, Any]
 def state_file(directory: str | PathLike[str], name: str, made_by: Mapping[str, Any]) -> Path:
     """Name the file in which a job keeps its state, after all that the state depends on.
 
-    A file that the same job left under other settings is deleted.
-
-    Parameters
-    ----------
-    directory : path
-    name : str
-        Of the job, with the file's ending.
-    made_by : mapping
-        Settings, data and code; writable as JSON.
+    ``name`` is the job's, with the file's ending. A file that the same job left under other
+    settings is deleted.
     """
     digest = hashlib.sha256(json.dumps(made_by, sort_keys=True).encode()).hexdigest()
     plain = Path(directory, name)
@@ -36,14 +29,7 @@ def state_file(directory: str | PathLike[str], name: str, made_by: Mapping[str, 
 
 
 class PartialRows:
-    """A file of finished rows.
-
-    Parameters
-    ----------
-    path : path
-        Read if it is there: the rows of a job with the same settings that was broken off. A file
-        that is not what was written is of no use; its rows are computed again.
-    """
+    """The finished rows of a job that was broken off; those of a damaged file are made again."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)

@@ -6,16 +6,15 @@ from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv
-from workflow.lib.published import published_column
 from workflow.lib.sentences import write_sentences
-from workflow.stages.rcca import baselines_tables, figures, own, sentences, series, table1, tables
-from workflow.stages.rcca.blocks import write_latex, write_markdown
+from workflow.stages.rcca import baselines_tables, figures, own, sentences, table1, tables
+from workflow.stages.rcca.tables import write_latex, write_markdown
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
         given, out, paper = snakemake.input, by_name(snakemake.output), asked.published
-        main_titles, of_series = asked.main_titles, asked.series
-        titles = asked.titles | {of["name"]: of["title"] for of in of_series.values()}
+        main_titles, series = asked.main_titles, asked.series
+        titles = asked.titles | {of["name"]: of["title"] for of in series.values()}
         sums, not_run = read_outcomes(given.sums, table1.SUMS_COLUMNS)
         regs, _ = read_outcomes(given.regs, table1.SUMS_COLUMNS)
         cv, _ = read_outcomes(given.cv, tables.CV_COLUMNS)
@@ -29,24 +28,21 @@ if __name__ == "__main__":
         fits = baselines_tables.baseline_fits(deep, kernel)
         summary = table1.with_minutes(table1.rcca_summary(sums), timings)
         summary = table1.with_paper(table1.with_baselines(summary, fits), published, paper)
-        summary = table1.with_leaks(summary, leaks, of_series)
+        summary = table1.with_leaks(summary, leaks, series)
         pairs = tables.chosen_pairs(cv, asked.regs)
-        speakers = series.by_speaker(summary, pairs)
-        over = series.over_speakers(speakers, of_series, published)
-        floors = series.floor_rows(summary, over, of_series, main_titles)
-        by_reg = tables.by_reg(sums, regs, published, paper)
+        speakers = table1.by_speaker(summary, pairs)
+        over = table1.over_speakers(speakers, series, published)
+        floors = table1.floor_rows(summary, over, series, main_titles)
+        by_reg = table1.by_reg(sums, regs, published, paper)
         main = summary[summary["experiment"].isin(main_titles)]
         blocks = table1.experiment_blocks(summary, not_run, main_titles)
-        blocks += series.series_blocks(over, of_series, not_run)
+        blocks += table1.series_blocks(over, series, not_run)
 
         write_csv(out["rcca.csv"], summary)
         write_markdown(out["rcca.md"], blocks)
         write_latex(out["rcca.tex"], blocks)
-        write_markdown(out["rcca_floor.md"], series.floor_blocks(floors))
+        write_markdown(out["rcca_floor.md"], table1.floor_blocks(floors))
         write_csv(out["leaks.csv"], leaks)
-        if paper:
-            layers = pd.read_csv(given.layers)
-            write_csv(out["rcca_sizes.csv"], baselines_tables.model_sizes(layers, published))
         write_markdown(out["leaks.md"], tables.leak_blocks(leaks, asked.titles))
         other_regs = by_reg.merge(regs[["experiment", "reg"]].drop_duplicates())
         save(figures.rcca_figure(main, other_regs, published, paper, titles), out, "rcca")
@@ -57,7 +53,10 @@ if __name__ == "__main__":
             "leaks": sentences.on_leaks(leaks, asked.titles),
             "rcca_minutes": sentences.on_minutes(summary, titles),
         }
-        if of_series:
+        if paper:
+            layers = pd.read_csv(given.layers)
+            write_csv(out["rcca_sizes.csv"], baselines_tables.model_sizes(layers, published))
+        if series:
             save(figures.speakers_figure(over, titles), out, "rcca_speakers")
             write_csv(out["rcca_speakers.csv"], speakers)
             write_csv(out["rcca_series.csv"], over)
@@ -72,14 +71,14 @@ if __name__ == "__main__":
             figure = figures.minutes_figure(summary, curve, published, paper, titles)
             save(figure, out, "rcca_minutes")
         if "rcca_cv.md" in out:
-            choice = tables.chosen(pairs, of_series)
+            choice = tables.chosen(pairs, series)
             write_csv(out["rcca_cv.csv"], choice)
             write_markdown(out["rcca_cv.md"], tables.chosen_blocks(choice, titles))
             save(figures.cv_figure(choice, titles), out, "rcca_cv")
             said["rcca_cv"] = sentences.on_choice(choice, titles)
         if "rcca_regs.md" in out:
             write_csv(out["rcca_regs.csv"], by_reg)
-            write_markdown(out["rcca_regs.md"], tables.reg_blocks(by_reg, titles))
+            write_markdown(out["rcca_regs.md"], table1.reg_blocks(by_reg, titles))
             said["rcca_regs"] = sentences.on_regs(by_reg, titles)
         if "rcca_variants.md" in out:
             compared = tables.beside_base(sums, asked.variants)
@@ -88,17 +87,12 @@ if __name__ == "__main__":
             said["rcca_variants"] = sentences.on_variants(compared, titles)
         if "baselines.md" in out:
             search, _ = read_outcomes(given.search, baselines_tables.SEARCH_COLUMNS)
-            baselines = baselines_tables.baselines_summary(fits)
-            baselines = baselines.assign(
-                paper=published_column(baselines, published, paper),
-                paper_minutes=published_column(baselines, published, paper, "minutes"),
-            )
-            baselines = baselines_tables.beside_rcca(baselines, fits, sums)
+            baselines = baselines_tables.baselines_summary(fits, sums, published, paper)
             write_csv(out["baselines.csv"], baselines)
             names = {name: titles[name] for name in asked.compared}
             found = curve, search, kernel, not_run, names
             write_markdown(out["baselines.md"], baselines_tables.baseline_blocks(baselines, *found))
-            said["baselines"] = sentences.on_baselines(baselines, titles, of_series)
+            said["baselines"] = sentences.on_baselines(baselines, titles, series)
         if "baselines_race.csv" in out:
             write_csv(out["baselines_race.csv"], baselines_tables.race(curve, summary))
         write_sentences(out, said)

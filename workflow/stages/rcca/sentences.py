@@ -1,33 +1,28 @@
 """What the tables and figures of stage rcca show, each in one sentence."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import pandas as pd
 
-from workflow.lib.sentences import FEATURES, at_largest_m, sentence, span
+from workflow.lib.sentences import FEATURES, at_largest_m, by_title, sentence, span
 from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES, minutes
-from workflow.stages.rcca.series import PROTOCOL_NAMES, Series
-from workflow.stages.rcca.table1 import leaked_shares
+from workflow.stages.rcca.tables import Series, Titles, leaked_shares, of_series, with_protocol
 
-Titles = Mapping[str, str]
 _METHODS = {"linear_cca": "linear CCA", **FEATURES, **BASELINE_NAMES}
 _PROTOCOLS = {"utterances": "with whole utterances held out", "frames": "on random frames"}
 
 
 def on_table1(summary: pd.DataFrame, titles: Titles) -> str:
     """Say how far our sums are from the paper's or, where it has none, what each method reaches."""
-    return sentence(
-        f"{titles[str(name)]}: {_beside_paper(rows) or _reached(rows)}"
-        for name, rows in summary.groupby("experiment", sort=False, observed=True)
-    )
+    return by_title(summary, titles, lambda rows: _beside_paper(rows) or _reached(rows), "")
 
 
-def _beside_paper(rows: pd.DataFrame) -> str:
-    return ", ".join(
+def _beside_paper(rows: pd.DataFrame) -> list[str]:
+    return [
         f"{name} {_level(differences)}"
         for kind, name in FEATURES.items()
         if len(differences := rows.loc[rows["feature_map"] == kind, "difference"].dropna())
-    )
+    ]
 
 
 def _level(differences: "pd.Series[float]") -> str:
@@ -40,13 +35,13 @@ def _level(differences: "pd.Series[float]") -> str:
     return f"{text} the paper's sums{' at every m' if len(differences) > 1 else ''}"
 
 
-def _reached(rows: pd.DataFrame) -> str:
+def _reached(rows: pd.DataFrame) -> list[str]:
     """Name the sum of each method, the largest first: at its largest m or number of rows."""
     largest = rows.sort_values(["m", "n_train_max"]).groupby("method", sort=False).tail(1)
     largest = largest.sort_values("test_mean", ascending=False)
-    return ", ".join(
-        f"{_METHODS[row['method']]} {row['test_mean']:.2f}" for row in largest.to_dict("records")
-    ) + (f" of at most {rows['components'].iloc[0]}" if len(largest) else "")
+    sums = zip(largest["method"], largest["test_mean"], strict=True)
+    *first, last = [f"{_METHODS[method]} {mean:.2f}" for method, mean in sums]
+    return [*first, f"{last} of at most {rows['components'].iloc[0]}"]
 
 
 def on_protocols(over: pd.DataFrame, titles: Titles) -> str:
@@ -58,8 +53,9 @@ def on_protocols(over: pd.DataFrame, titles: Titles) -> str:
     name = random["series"].iloc[0]
     rows = random[random["series"] == name]
     linear = fixed[(fixed["series"] == name) & (fixed["feature_map"] == "linear")]
+    levels = linear["test_mean"].map("linear CCA gives {:.1f}".format)
     clauses = [
-        f"{words} {', '.join([*_moves(own), *_linear(linear, protocol)])}"
+        f"{words} {', '.join([*_moves(own), *levels[linear['protocol'] == protocol]])}"
         for protocol, words in _PROTOCOLS.items()
         if len(own := rows[rows["protocol"] == protocol])
     ]
@@ -67,11 +63,6 @@ def on_protocols(over: pd.DataFrame, titles: Titles) -> str:
     if shared > 0:
         clauses.append(f"{100 * shared:.0f} % of the random test rows share frames with training")
     return sentence(clauses, f"{titles[name]}, m = {span(rows['m'], '.0f')}")
-
-
-def _linear(rows: pd.DataFrame, protocol: str) -> Iterator[str]:
-    for mean in rows.loc[rows["protocol"] == protocol, "test_mean"]:
-        yield f"linear CCA gives {mean:.1f}"
 
 
 def _moves(rows: pd.DataFrame) -> Iterator[str]:
@@ -114,27 +105,19 @@ def on_leaks(leaks: pd.DataFrame, titles: Titles) -> str:
 def on_minutes(summary: pd.DataFrame, titles: Titles) -> str:
     """Say what fits took on one core, and how many times as long the paper's and deep CCA took."""
     timed = summary.dropna(subset="minutes_one_core")
-    groups = timed.groupby("experiment", sort=False, observed=True)
-    return sentence(
-        f"{titles[str(name)]}: {_took(rows)}"
-        for name, rows in groups
-        if rows["feature_map"].notna().any()
-    )
+    of_maps = timed.loc[timed["feature_map"].notna(), "experiment"]
+    return by_title(timed[timed["experiment"].isin(of_maps)], titles, _took, "")
 
 
-def _took(rows: pd.DataFrame) -> str:
-    parts = []
+def _took(rows: pd.DataFrame) -> Iterator[str]:
     random = rows[rows["feature_map"].isin(list(FEATURES))]
     if len(random):
         ends = dict.fromkeys(minutes(end) for end in random["minutes_one_core"].agg(["min", "max"]))
-        parts.append(f"RCCA takes {' to '.join(ends)} minutes on one core")
+        yield f"RCCA takes {' to '.join(ends)} minutes on one core"
         if random["speed_up"].notna().any():
-            parts.append(f"the paper's {span(random['speed_up'], '.1f')} times as long")
-    parts += [
-        f"{BASELINE_NAMES[row['method']]} {minutes(row['minutes_one_core'])} CPU minutes"
-        for row in rows[rows["method"].isin(["dcca", "dcca2013"])].to_dict("records")
-    ]
-    return ", ".join(parts)
+            yield f"the paper's {span(random['speed_up'], '.1f')} times as long"
+    for row in rows[rows["method"].isin(["dcca", "dcca2013"])].to_dict("records"):
+        yield f"{BASELINE_NAMES[row['method']]} {minutes(row['minutes_one_core'])} CPU minutes"
 
 
 def on_regs(found: pd.DataFrame, titles: Titles) -> str:
@@ -156,11 +139,11 @@ def on_regs(found: pd.DataFrame, titles: Titles) -> str:
 
 def on_choice(choice: pd.DataFrame, titles: Titles) -> str:
     """Say what cross-validation of reg gains, apart for random frames and held-out utterances."""
-    random = choice[choice["feature_map"].isin(list(FEATURES))].fillna({"protocol": ""})
-    clauses = []
-    for (name, protocol), rows in random.groupby(["experiment", "protocol"], sort=False):
-        words = [titles[str(name)], PROTOCOL_NAMES.get(str(protocol), "")]
-        clauses.append(f"{', '.join(filter(None, words))} {span(rows['gain_mean'], '+.2f')}")
+    random = choice[choice["feature_map"].isin(list(FEATURES))]
+    clauses = [
+        f"{with_protocol(titles[str(name)], str(protocol))} {span(rows['gain_mean'], '+.2f')}"
+        for (name, protocol), rows in random.groupby(["experiment", "protocol"], sort=False)
+    ]
     return sentence(clauses, "gain in test sum by choosing reg with cross-validation")
 
 
@@ -179,12 +162,12 @@ def on_variants(compared: pd.DataFrame, titles: Titles) -> str:
 def on_baselines(baselines: pd.DataFrame, titles: Titles, series: Series) -> str:
     """Say by how much RCCA at its largest m exceeds deep CCA; that of a series in a range."""
     deep = baselines[baselines["method"].isin(["dcca", "dcca2013"])]
-    of = [series.get(name, {"name": name, "protocol": ""}) for name in deep["experiment"]]
-    deep = deep.assign(name=[each["name"] for each in of], part=[each["protocol"] for each in of])
+    names, protocols = of_series(deep["experiment"], series)
+    deep = deep.assign(name=names, protocol=protocols)
     clauses = [
-        f"{', '.join(filter(None, [titles[str(name)], PROTOCOL_NAMES.get(str(part), '')]))}: "
+        f"{with_protocol(titles[str(name)], str(protocol))}: "
         + ", ".join(_against(str(method), own) for method, own in rows.groupby("method"))
-        for (name, part), rows in deep.groupby(["name", "part"], sort=False)
+        for (name, protocol), rows in deep.groupby(["name", "protocol"], sort=False)
     ]
     return sentence(clauses, "test sum of RCCA at the largest m")
 

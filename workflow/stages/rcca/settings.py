@@ -410,19 +410,13 @@ class Rcca(Experiments[Experiment]):
 
     def variants(self) -> dict[str, str]:
         """Return of which experiment each variant is one; those of a series have its table."""
-        return {
-            name: each.variant_of
-            for name, each in self.items()
-            if each.variant_of and not each.series
-        }
+        own = {name: each for name, each in self.items() if not each.series}
+        return {name: each.variant_of for name, each in own.items() if each.variant_of}
 
     def main_titles(self) -> dict[str, str]:
         """Return the titles of the experiments that are neither variants nor of a series."""
-        return {
-            name: each.title
-            for name, each in self.items()
-            if not each.variant_of and not each.series
-        }
+        own = {name: each for name, each in self.items() if not each.series}
+        return {name: each.title for name, each in own.items() if not each.variant_of}
 
     def problems(self, known: Mapping[str, Facts]) -> Iterator[str]:
         """Yield what is wrong with each experiment, and with what it is a variant of."""

@@ -1,89 +1,193 @@
-"""The smaller tables of stage rcca: values of reg, variants, and the leak audit."""
+"""Tables in blocks, as Markdown or LaTeX; and the smaller ones: chosen reg, variants, leaks."""
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
-from workflow.lib.published import beside_published
-from workflow.lib.tables import plus_minus
-from workflow.stages.rcca.blocks import (
-    FIT,
-    Block,
-    Cell,
-    Columns,
-    between,
-    block,
-    counted,
-    spread,
-    value,
-)
-from workflow.stages.rcca.series import PROTOCOL_NAMES, Series
-from workflow.stages.rcca.table1 import rcca_summary
+from workflow.lib.provenance import write_text
+from workflow.lib.sentences import span
+from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES, markdown_table, number, plus_minus
 
-KINDS = ("duplicate in x", "duplicate in y", "duplicate in both", "shared frame")
+Titles = Mapping[str, str]
+# By experiment of a series: its name, title, protocol, and the paper's dataset beside it.
+Series = Mapping[str, Mapping[str, Any]]
+# What the schemes of the splits are called in tables.
+PROTOCOL_NAMES = {"frames": "random frames", "utterances": "utterances held out"}
 LEAKS_COLUMNS = ("experiment", "part", "kind", "rows", "of", "share")
-_FIT = ["experiment", "feature_map", "m", "repeat"]
+_LEAKS = ("duplicate in x", "duplicate in y", "duplicate in both", "shared frame")
+_PAIR = ["feature_map", "m", "repeat"]
+_FIT = ["experiment", *_PAIR]
 CV_COLUMNS = (*_FIT, "reg", "cv_sum", "test_sum", "predicted_error")
 # Correlations that may be off by more than this are at the floor of the arithmetic.
 _ERROR_LIMIT = 1e-3
-_PAIR = ["feature_map", "m", "repeat"]
+_ESCAPES = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        **{character: f"\\{character}" for character in "&%$#_{}"},
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "±": r"$\pm$",
+        "×": r"$\times$",
+        "–": "--",
+        "−": "$-$",
+    }
+)
+
+Cell = Callable[[Any], str]
+Columns = dict[str, Cell]
+
+
+class Block(NamedTuple):
+    """A part of a table with a title, and notes below it; cells may be bold, as in Markdown."""
+
+    title: str
+    text: str = ""
+    header: Sequence[str] = ()
+    cells: Sequence[Sequence[str]] = ()
+    notes: Sequence[str] = ()
+
+
+def block(
+    title: str, text: str, columns: Columns, rows: pd.DataFrame, notes: Iterable[str] = ()
+) -> Block:
+    """Lay out a block: one line per row, one column per name and function of a row."""
+    cells = [[cell(row) for cell in columns.values()] for row in rows.to_dict("records")]
+    return Block(title, text, list(columns), cells, list(notes))
+
+
+def by_experiment(
+    titles: Titles, not_run: Mapping[str, str], make: Callable[[str, str], Block]
+) -> list[Block]:
+    """Make a block from each experiment's name and title, or from why it was not run."""
+    return [
+        Block(title, f"not run, {not_run[name]}") if name in not_run else make(name, title)
+        for name, title in titles.items()
+    ]
+
+
+def value(column: str, form: str = ".2f", unit: str = "") -> Cell:
+    """Make cells of a column's numbers."""
+    return lambda row: number(row[column], form, unit)
+
+
+def text(column: str) -> Cell:
+    """Make cells of a column's texts."""
+    return lambda row: "–" if pd.isna(row[column]) else str(row[column])
+
+
+def spread(name: str, form: str = ".2f") -> Cell:
+    """Make cells of the columns ``<name>_mean`` and ``<name>_sd``."""
+    return lambda row: plus_minus(row[f"{name}_mean"], row[f"{name}_sd"], form)
+
+
+def _method_name(row: Any) -> str:
+    """Name the method of a row, with the training rows of one that is not RCCA."""
+    if row.get("method") not in BASELINE_NAMES:
+        return MAP_NAMES[row["feature_map"]]
+    n = span([row["n_train_min"], row["n_train_max"]], ".0f")
+    return f"{BASELINE_NAMES[row['method']]}, n = {n}"
+
+
+# The first columns of most tables.
+FIT: Columns = {"method": _method_name, "m": value("m", ".0f")}
+
+
+def counted(number: float, what: str) -> str:
+    """Write a number of things."""
+    return f"{number:.0f} {what}{'s' if number > 1 else ''}"
+
+
+def of_series(names: Iterable[str], series: Series) -> tuple[list[str], list[str]]:
+    """Return series and protocol of experiments; outside series its own name and ""."""
+    found = [series.get(name, {"name": name, "protocol": ""}) for name in names]
+    return [each["name"] for each in found], [each["protocol"] for each in found]
+
+
+def with_protocol(title: str, protocol: str) -> str:
+    """Write the title of an experiment or series, with the protocol if it has one."""
+    return f"{title}, {PROTOCOL_NAMES[protocol]}" if protocol else title
+
+
+def write_markdown(path: str | PathLike[str], blocks: Iterable[Block]) -> None:
+    """Write a table in blocks as Markdown; what was not run comes last."""
+    texts = []
+    for each in sorted(blocks, key=lambda each: not each.cells):
+        lines = [f"**{each.title}**: {each.text}" if each.text else f"**{each.title}**"]
+        lines += ["", *markdown_table(each.header, each.cells)] if each.cells else []
+        lines += ["", *each.notes] if each.notes else []
+        texts.append("\n".join(lines) + "\n")
+    write_text(path, "\n".join(texts))
+
+
+def write_latex(path: str | PathLike[str], blocks: Iterable[Block]) -> None:
+    """Write one ``tabular`` per block; what was not run comes last."""
+    lines = ["% Needs \\usepackage{booktabs}."]
+    for each in sorted(blocks, key=lambda each: not each.cells):
+        text = each.text[:1].upper() + each.text[1:]
+        lines += [rf"\paragraph{{{escape(each.title)}}} {escape(text)}."]
+        if each.cells:
+            lines[-1] += r"\\[0.5ex]"
+            lines += [
+                rf"\begin{{tabular}}{{l{'r' * (len(each.header) - 1)}}}",
+                r"\toprule",
+                " & ".join(map(escape, each.header)) + r" \\",
+                r"\midrule",
+                *(" & ".join(map(_latex_cell, row)) + r" \\" for row in each.cells),
+                r"\bottomrule",
+                r"\end{tabular}",
+            ]
+    write_text(path, "\n".join(lines) + "\n")
+
+
+def escape(text: str) -> str:
+    """Make LaTeX set a text as it stands."""
+    return text.translate(_ESCAPES)
+
+
+def _latex_cell(cell: str) -> str:
+    bold = re.fullmatch(r"\*\*(.*)\*\*", cell)
+    return rf"\textbf{{{escape(bold[1])}}}" if bold else escape(cell)
 
 
 def chosen_pairs(cv: pd.DataFrame, fixed: Mapping[str, float]) -> pd.DataFrame:
-    """Set the reg that cross-validation chooses beside the one that was fixed.
+    """Set the reg with the largest ``cv_sum`` beside the one fixed beforehand, also tried.
 
-    Parameters
-    ----------
-    cv : DataFrame
-        One row per experiment, map, repeat, m and reg.
-    fixed : mapping of experiment to float
-        The reg that was fixed beforehand; one of those tried.
-
-    Returns
-    -------
-    DataFrame
-        One row per experiment, map, m and repeat: ``reg`` with the largest ``cv_sum``, test sums
-        with it and with the fixed one, and the ``gain``. ``note`` says whether the choice is the
-        least or the largest value tried, or one at which rounding may change the correlations by
-        more than 1e-3.
+    One row per experiment, map, m and repeat: test sums with both, and the ``gain``. ``note`` says
+    whether the choice is the least or the largest value tried, or one at which rounding may change
+    the correlations by more than 1e-3.
     """
     tried = cv.dropna(subset=["cv_sum", "test_sum"])
-    groups = tried.groupby(_FIT, sort=False)
-    best = tried.loc[groups["cv_sum"].idxmax()].set_index(_FIT)
+    best = tried.loc[tried.groupby(_FIT, sort=False)["cv_sum"].idxmax()].set_index(_FIT)
     base = tried[tried["reg"] == tried["experiment"].map(fixed)].set_index(_FIT)
-    pairs = best.join(base["test_sum"].rename("fixed_sum"))
-    pairs["gain"] = pairs["test_sum"] - pairs["fixed_sum"]
-    pairs = pairs.reset_index()
-    grid = cv.groupby("experiment")["reg"].agg(["min", "max"])
-    pairs["note"] = [_note(row, grid.loc[row["experiment"]]) for row in pairs.to_dict("records")]
-    return pairs
-
-
-def _note(row: Any, grid: Any) -> str:
-    if row["predicted_error"] > _ERROR_LIMIT:
-        return "numerical floor"
-    ends = {grid["min"]: "least tried", grid["max"]: "largest tried"}
-    return ends.get(row["reg"], "")
+    pairs = best.join(base["test_sum"].rename("fixed_sum")).reset_index()
+    grid = cv.groupby("experiment")["reg"]
+    largest, least = (
+        pairs["reg"] == pairs["experiment"].map(end) for end in (grid.max(), grid.min())
+    )
+    return pairs.assign(
+        gain=pairs["test_sum"] - pairs["fixed_sum"],
+        note=np.select(
+            [pairs["predicted_error"] > _ERROR_LIMIT, largest, least],
+            ["numerical floor", "largest tried", "least tried"],
+            "",
+        ),
+    )
 
 
 def chosen(pairs: pd.DataFrame, series: Series) -> pd.DataFrame:
     """Average `chosen_pairs` over repeats or, within a series, over speakers.
 
-    Returns
-    -------
-    DataFrame
-        One row per experiment or series, protocol ("" outside series), map and m: the least and
-        the largest reg chosen, mean and standard deviation of the test sums and of the gain, over
-        ``repeats`` pairs, or speakers with ``repeats_each``; ``on_edge`` if a choice has a note.
+    One row per experiment or series, protocol ("" outside series), map and m. ``repeats`` counts
+    pairs, or speakers with ``repeats_each``; ``on_edge`` tells whether a choice has a note.
     """
-    of = [series.get(name, {"name": name, "protocol": ""}) for name in pairs["experiment"]]
     in_series = pairs["experiment"].isin(series)
-    units = pairs.assign(
-        experiment=[each["name"] for each in of],
-        protocol=[each["protocol"] for each in of],
-        unit=pairs["experiment"].astype(object).where(in_series, pairs["repeat"]),
-    )
+    names, protocols = of_series(pairs["experiment"], series)
+    unit = pairs["experiment"].astype(object).where(in_series, pairs["repeat"])
+    units = pairs.assign(experiment=names, protocol=protocols, unit=unit)
     keys = ["experiment", "protocol", "feature_map", "m"]
     # A speaker counts once, whatever its repeats.
     means = units.groupby([*keys, "unit"], sort=False).agg(
@@ -111,84 +215,37 @@ def chosen(pairs: pd.DataFrame, series: Series) -> pd.DataFrame:
     return found.assign(on_edge=found["note"] != "").reset_index()
 
 
-def chosen_blocks(choice: pd.DataFrame, titles: Mapping[str, str]) -> list[Block]:
+def chosen_blocks(choice: pd.DataFrame, titles: Titles) -> list[Block]:
     """Lay out `chosen`, one block per experiment, and per protocol of a series."""
     columns: Columns = {
         **FIT,
         "reg fixed: test": spread("fixed"),
-        "reg chosen": _range,
+        "reg chosen": _chosen_range,
         "test": spread("chosen"),
         "gain": spread("gain", "+.2f"),
     }
-    return [
-        block(titles[str(name)], _units(rows.iloc[0]), columns, rows)
-        for (name, _), rows in choice.groupby(["experiment", "protocol"], sort=False)
-    ]
-
-
-def _units(row: Any) -> str:
-    if not row["protocol"]:
-        return counted(row["repeats"], "repeat")
-    datasets, each = counted(row["repeats"], "dataset"), counted(row["repeats_each"], "repeat")
-    return f"{PROTOCOL_NAMES[row['protocol']]}, {datasets}, {each} each"
-
-
-def _range(row: Any) -> str:
-    text = between(row["reg_min"], row["reg_max"], "g")
-    return f"{text} ({row['note']})" if row["note"] else text
-
-
-def by_reg(
-    sums: pd.DataFrame, regs: pd.DataFrame, published: pd.DataFrame, experiments: list[str]
-) -> pd.DataFrame:
-    """Summarise rows of the stage at the fixed reg and at others, beside the paper's."""
-    both = pd.concat([sums[sums["experiment"].isin(regs["experiment"])], regs])
-    found = [rcca_summary(rows).assign(reg=reg) for reg, rows in both.groupby("reg")]
-    found = found or [rcca_summary(both).assign(reg=None)]  # where nothing was run
-    return beside_published(pd.concat(found, ignore_index=True), published, experiments)
-
-
-def reg_blocks(found: pd.DataFrame, titles: Mapping[str, str]) -> list[Block]:
-    """Lay out `by_reg`: a line per method and m, a column per reg with its difference."""
     blocks = []
-    for name, rows in found.groupby("experiment", sort=False, observed=True):
-        regs = sorted(rows["reg"].unique(), reverse=True)
-        lines = rows[rows["reg"] == regs[0]].sort_values(["feature_map", "m"])
-        cells = {(row["reg"], row["feature_map"], row["m"]): row for row in rows.to_dict("records")}
-        columns = FIT | {"paper": value("paper")}
-        columns |= {f"reg = {reg:g}": _at(reg, cells) for reg in regs}
-        blocks.append(block(titles[str(name)], "test (less the paper's)", columns, lines))
+    for (name, protocol), rows in choice.groupby(["experiment", "protocol"], sort=False):
+        count, each = rows["repeats"].iloc[0], counted(rows["repeats_each"].iloc[0], "repeat")
+        over = counted(count, "repeat")
+        if protocol:
+            over = f"{PROTOCOL_NAMES[str(protocol)]}, {counted(count, 'dataset')}, {each} each"
+        blocks.append(block(titles[str(name)], over, columns, rows))
     return blocks
 
 
-def _at(reg: float, cells: Mapping[tuple[float, str, int], Any]) -> Cell:
-    def cell(line: Any) -> str:
-        row = cells[reg, line["feature_map"], line["m"]]
-        test = plus_minus(row["test_mean"], row["test_sd"])
-        return test if pd.isna(row["difference"]) else f"{test} ({row['difference']:+.2f})"
-
-    return cell
+def _chosen_range(row: Any) -> str:
+    regs = span([row["reg_min"], row["reg_max"]], "g")
+    return f"{regs} ({row['note']})" if row["note"] else regs
 
 
 def beside_base(sums: pd.DataFrame, variants: Mapping[str, str]) -> pd.DataFrame:
-    """Compare variants with their experiment on the repeats both have.
-
-    Parameters
-    ----------
-    sums : DataFrame
-        Rows of the rcca stage: one per experiment, map, repeat and m.
-    variants : mapping of variant to its experiment
-    """
-    found = []
-    for name, base in variants.items():
-        pairs = sums[sums["experiment"] == name].merge(
-            sums.loc[sums["experiment"] == base, [*_PAIR, "test_sum"]],
-            on=_PAIR,
-            suffixes=("", "_base"),
-        )
-        pairs["difference"] = pairs["test_sum"] - pairs["test_sum_base"]
-        found.append(pairs.assign(base=base))
-    groups = pd.concat(found).groupby(["experiment", "base", "feature_map", "m"], sort=False)
+    """Compare variants with the experiment each is one of, on the repeats that both have."""
+    base = sums[[*_FIT, "test_sum"]].rename(columns={"experiment": "base"})
+    pairs = sums.assign(base=sums["experiment"].map(variants))
+    pairs = pairs.merge(base, on=["base", *_PAIR], suffixes=("", "_base"))
+    pairs["difference"] = pairs["test_sum"] - pairs["test_sum_base"]
+    groups = pairs.groupby(["experiment", "base", "feature_map", "m"], sort=False)
     return groups.agg(
         repeats=("repeat", "nunique"),
         test_mean=("test_sum", "mean"),
@@ -198,7 +255,7 @@ def beside_base(sums: pd.DataFrame, variants: Mapping[str, str]) -> pd.DataFrame
     ).reset_index()
 
 
-def variant_blocks(compared: pd.DataFrame, titles: Mapping[str, str]) -> list[Block]:
+def variant_blocks(compared: pd.DataFrame, titles: Titles) -> list[Block]:
     """Lay out `beside_base`, one block per experiment."""
     columns: Columns = {
         "variant": lambda row: titles[row["experiment"]],
@@ -212,21 +269,28 @@ def variant_blocks(compared: pd.DataFrame, titles: Mapping[str, str]) -> list[Bl
     ]
 
 
-def leak_blocks(leaks: pd.DataFrame, titles: Mapping[str, str]) -> list[Block]:
+def leak_blocks(leaks: pd.DataFrame, titles: Titles) -> list[Block]:
     """Lay out the leak audit: one line per experiment and part, one column per kind of leak."""
-    found = {
-        (row["experiment"], row["part"], row["kind"]): f"{row['rows']} ({row['share']:.1%})"
-        for row in leaks.to_dict("records")
-    }
-    lines = leaks[leaks["of"] > 0].drop_duplicates(["experiment", "part"])
     columns: Columns = {
         "experiment": lambda row: titles[row["experiment"]],
-        "part": lambda row: row["part"],
+        "part": text("part"),
         "rows": value("of", ".0f"),
-        **{kind: _leaks_of(kind, found) for kind in KINDS},
+        **{kind: text(kind) for kind in _LEAKS},
     }
-    return [block("Rows that training rows give away", "first repeats", columns, lines)]
+    keys = ["experiment", "part"]
+    lines = leaks[leaks["of"] > 0].drop_duplicates(keys).set_index(keys)
+    for kind in _LEAKS:
+        own = leaks[leaks["kind"] == kind].set_index(keys)
+        lines[kind] = own["rows"].astype(str) + own["share"].map(" ({:.1%})".format)
+    title = "Rows that training rows give away"
+    return [block(title, "first repeats", columns, lines.reset_index())]
 
 
-def _leaks_of(kind: str, found: Mapping[tuple[str, str, str], str]) -> Cell:
-    return lambda row: found.get((row["experiment"], row["part"], kind), "–")
+def leaked_shares(leaks: pd.DataFrame) -> "pd.Series[float]":
+    """Return, by experiment, the share of test rows that training rows give away.
+
+    They share a frame with training rows or, where rows are no windows, also stand among them.
+    """
+    telling = leaks["kind"].isin(["duplicate in both", "shared frame"])
+    test = leaks[telling & (leaks["part"] == "test")]
+    return test.groupby("experiment", sort=False)["share"].max()

@@ -21,11 +21,8 @@ from workflow.stages.rcca.fit import Experiment
 def time_fit(experiment: Experiment, data: Prepared, threads: Sequence[int]) -> pd.DataFrame:
     """Time a whole fit at the largest m alone, with a draw of its own, on each number of threads.
 
-    Returns
-    -------
-    DataFrame
-        One row per repeat (``times`` of them) and number of threads: seconds of the fit (widths,
-        draw, features, covariances and solution), and the peak memory of the process so far.
+    One row per repeat and number of threads: seconds of the fit (widths, draw, features,
+    covariances and solution), and the peak memory of the process so far.
     """
     train = experiment.views(data, experiment.rows(data), "train")
     fits = []
@@ -49,21 +46,9 @@ def time_fit(experiment: Experiment, data: Prepared, threads: Sequence[int]) -> 
 
 
 def time_svds(experiment: Experiment, data: Prepared, threads: int) -> pd.DataFrame:
-    """Time both ways to the leading singular triplets, at each m.
+    """Time both ways to the leading singular triplets, in turns, ``times`` at each m.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        Its ``features`` are the numbers m; the largest is that of the features drawn; ``times``
-        says how often each is timed.
-    data : Prepared
-    threads : int
-        What the run gave this job, for the record.
-
-    Returns
-    -------
-    DataFrame
-        One row per m, repeat and method, ``truncated`` or ``full``, in turns.
+    ``threads`` is what the run gave this job, for the record.
     """
     train = experiment.views(data, experiment.rows(data), "train")
     model = experiment.estimator(train, "svd").draw(*train)

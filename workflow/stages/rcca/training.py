@@ -36,19 +36,11 @@ class Stopwatch:
 
 
 class Epoch(NamedTuple):
-    """What is known after an epoch.
+    """What is known after an epoch, from 1.
 
-    Attributes
-    ----------
-    epoch : int
-        From 1.
-    seconds, cpu_seconds : float
-        Since the fit began, elapsed and of all cores; of a fit that was broken off, the time that
-        led to what was kept.
-    train_sum : float
-        The (regularised) sum of correlations on training rows: mean over mini-batches, or of all.
-    tune_sum : float
-        Sum of correlations on the tuning rows.
+    Times are since the fit began, elapsed and of all cores; of a fit that was broken off, the time
+    that led to what was kept. The (regularised) sum of correlations on training rows is the mean
+    over mini-batches, or of all rows.
     """
 
     epoch: int
@@ -61,19 +53,9 @@ class Epoch(NamedTuple):
 def correlation_and_slopes(hx: FloatArray, hy: FloatArray, reg: float) -> tuple[float, Pair]:
     """Compute the sum of canonical correlations of two sets of outputs, and its slopes.
 
-    Parameters
-    ----------
-    hx, hy : ndarray of shape (rows, k)
-        More rows than k.
-    reg : float
-        Added to the diagonals of the covariances.
-
-    Returns
-    -------
-    total : float
-        Sum of all k singular values of the whitened cross-covariance.
-    slopes : pair of ndarray of shape (rows, k)
-        Derivatives of the sum along hx and hy, float64.
+    Outputs have the shape (rows, k), with more rows than k; ``reg`` is added to the diagonals of
+    their covariances. The sum is of all k singular values of the whitened cross-covariance; the
+    slopes along ``hx`` and ``hy`` have their shapes, in float64.
     """
     n = len(hx)
     centred: list[Matrix] = [h - h.mean(axis=0, dtype=np.float64) for h in (hx, hy)]
@@ -98,21 +80,8 @@ class Training:
     """Ascent on the sum of correlations of two networks' outputs, epoch by epoch.
 
     The two networks are independent but for the correlation of their outputs: each is a thread's
-    work, so that the number of threads changes no bit.
-
-    Parameters
-    ----------
-    networks : pair of Network
-        Drawn. They hold the parameters of the last step, `best` those of the best epoch.
-    reg : float
-    watch : Stopwatch
-        Running since the fit began.
-
-    Attributes
-    ----------
-    history : list of Epoch
-    best : pair of ndarray
-        Parameters after the epoch with the largest sum on tuning rows.
+    work, so that the number of threads changes no bit. The networks hold the parameters of the last
+    step, ``best`` those after the epoch with the largest sum on tuning rows.
     """
 
     def __init__(self, networks: Sequence[Network], reg: float, watch: Stopwatch) -> None:
@@ -127,16 +96,7 @@ class Training:
         return len(sums) - 1 - int(np.argmax(sums)) if sums else 0
 
     def epoch(self, run: Run, views: Pair, tune_sum: Callable[[], float]) -> None:
-        """Train for one epoch, and note the time and ``tune_sum()``.
-
-        Parameters
-        ----------
-        run : callable
-            Of `workflow.stages.rcca.workers.workers`.
-        views : pair of ndarray
-        tune_sum : callable
-            Gives the sum of correlations on tuning rows, for the networks as they are.
-        """
+        """Train for one epoch; note the time and the sum on tuning rows of the networks then."""
         train_sum = self.train(run, views)
         tuned = tune_sum()
         if tuned > max((each.tune_sum for each in self.history), default=-np.inf):
@@ -173,13 +133,7 @@ class Training:
             np.savez(stream, history=np.array(self.history), **self.arrays())
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Take up the training that `save` wrote.
-
-        Raises
-        ------
-        ValueError
-            If the file is damaged, or of other networks.
-        """
+        """Take up the training that `save` wrote; refuse a file that is damaged or of others."""
         with Path(path).open("rb") as stream:
             try:
                 stored = dict(np.load(stream, allow_pickle=False))
@@ -211,15 +165,7 @@ class Training:
 class MiniBatches(Training):
     """Adam on mini-batches; an epoch is a pass over the rows in a new order.
 
-    Parameters
-    ----------
-    learning_rate : float
-        Of the first step; it falls to 0 by the last one, along half a cosine wave.
-    batch_size : int
-    epochs : int
-        How many there will be at most.
-    seed : int
-        Of the order of rows.
+    The learning rate falls to 0 by the last step of the last epoch, along half a cosine wave.
     """
 
     def __init__(
@@ -264,14 +210,7 @@ class FullBatch(Training):
     """L-BFGS on all rows at once; an epoch is so many steps.
 
     L-BFGS begins each epoch without memory of the one before: a checkpoint then holds all that the
-    rest depends on.
-
-    Parameters
-    ----------
-    decay : float
-        Weight of the squared parameters, which is subtracted from the sum of correlations.
-    steps : int
-        Of an epoch.
+    rest depends on. The squared parameters, times ``decay``, are subtracted from the correlation.
     """
 
     def __init__(self, *common: Any, decay: float, steps: int) -> None:

@@ -20,16 +20,20 @@ from workflow.lib.figures import (
     panels,
     wrapped,
 )
-from workflow.stages.rpca.tables import (
-    MERITS,
-    NAMES,
-    VALUES,
-    errors_summary,
-    exponents,
-    merits_summary,
-    power,
-)
 
+# In the order in which methods are shown.
+NAMES = {
+    analysis.lower(): {
+        "linear": f"linear {analysis}",
+        "exact": f"exact kernel {analysis}",
+        "leading": f"exact kernel {analysis}, leading components",
+        "fourier": f"R{analysis}, Fourier",
+        "nystroem": f"R{analysis}, whitened Nyström",
+    }
+    for analysis in ("PCA", "CCA")
+}
+VALUES = {"pca": "eigenvalues", "cca": "correlations"}
+MERITS = {"pca": "accuracy of {} components", "cca": "test correlation, sum of {}"}
 _MEASURES = {
     "value_error": "relative error of {}",
     "mean_angle": "mean principal angle, °",
@@ -38,12 +42,18 @@ _MEASURES = {
 _TIMED = {"linear": "v", "exact": "D", "leading": "P"}
 
 
+def power(row: Any, name: str) -> str:
+    """Write a fitted exponent, with its standard error if there is one."""
+    error = row[f"{name}_error"]
+    return f"{row[name]:.2f}" + (f" ± {error:.2f}" if np.isfinite(error) else "")
+
+
 def agreement_figure(
     errors: pd.DataFrame, merits: pd.DataFrame, analysis: str, titles: Mapping[str, str]
 ) -> Figure:
-    """Distance from the exact kernel method against m, four panels per experiment."""
-    summary = errors_summary(errors[errors["analysis"] == analysis])
-    merit = merits_summary(merits[merits["analysis"] == analysis])
+    """Distance from the exact kernel method against m, by summaries: four panels per experiment."""
+    summary = errors[errors["analysis"] == analysis]
+    merit = merits[merits["analysis"] == analysis]
     names = list(dict.fromkeys(summary["experiment"]))
     with matplotlib.rc_context(STYLE):
         places = list(product(names, (*_MEASURES, "merit")))
@@ -108,7 +118,7 @@ def scatter_figure(scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     return figure
 
 
-def times_figure(times: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+def times_figure(times: pd.DataFrame, laws: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """Wall time against n, one panel per experiment and analysis, with the fitted power laws."""
     groups: dict[Any, pd.DataFrame] = dict(
         iter(times.groupby(["experiment", "analysis"], sort=False))
@@ -117,7 +127,8 @@ def times_figure(times: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
         figure, axes_of = panels(list(groups), panels_a_row=1, size=(7.0, 2.9))
         for (name, analysis), axes in axes_of.items():
             rows = groups[name, analysis]
-            _laws(axes, rows, NAMES[analysis])
+            own = laws[(laws["experiment"] == name) & (laws["analysis"] == analysis)]
+            _laws(axes, rows, own.set_index("method"), NAMES[analysis])
             axes.set(xscale="log", yscale="log", xlabel="number of rows $n$", ylabel="seconds")
             threads = rows["threads"].iloc[0]
             axes.set_title(f"{titles[name]}, {analysis.upper()}, threads: {threads}", loc="left")
@@ -126,17 +137,16 @@ def times_figure(times: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     return figure
 
 
-def _laws(axes: Any, times: pd.DataFrame, names: Mapping[str, str]) -> None:
-    """Draw medians with bars from the least to the largest, and lines from law to the largest n."""
-    fitted = exponents(times).set_index("method")
+def _laws(axes: Any, times: pd.DataFrame, laws: pd.DataFrame, names: Mapping[str, str]) -> None:
+    """Draw medians with bars from the least to the largest, and the laws up to the largest n."""
     for method, name in names.items():
         seconds = times[times["method"] == method].groupby("n")["seconds"]
         if not len(seconds):
             continue
         kernel = LOOK["exact"] if method == "leading" else LOOK[method]
         look = {"color": kernel["color"], "marker": kernel.get("marker", _TIMED.get(method))}
-        if method in fitted.index:
-            law = fitted.loc[method]
+        if method in laws.index:
+            law = laws.loc[method]
             n = np.array([law["n_from"], times["n"].max()], float)
             line = law["factor"] * n ** law["exponent"]
             name = f"{name}: $n^{{{power(law, 'exponent')}}}$"

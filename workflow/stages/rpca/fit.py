@@ -1,7 +1,7 @@
 """Stage rpca: RPCA against exact kernel PCA and linear PCA, and RCCA likewise, on a few rows."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import scipy.linalg
+from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from tqdm import tqdm
 
@@ -21,21 +23,19 @@ from workflow.lib.job import job
 from workflow.lib.kcca import KCCA
 from workflow.lib.provenance import write_csv
 from workflow.lib.seeding import derived_seed
-from workflow.stages.rpca.agreement import (
-    captured,
-    operator_norm,
-    principal_angles,
-    relative_error,
-    relative_kernel_error,
-)
 
 MAPS = ("fourier", "nystroem")
 # Components that a scatter plot shows, and the rows it shows them of.
 SHOWN_COMPONENTS = 2
 SHOWN_ROWS = 600
 
+# Of an operator norm, relative: an error needs no more digits.
+_NORM_TOLERANCE = 1e-4
+
 Rows = npt.NDArray[Any]
+Matrix = npt.NDArray[np.float64]
 Record = dict[str, Any]
+Member = tuple[int, Record, list[Record], Matrix | None]
 
 
 class Comparison(SimpleNamespace):
@@ -55,31 +55,16 @@ class Comparison(SimpleNamespace):
 
 
 class Outcome(NamedTuple):
-    """What a comparison yields, as tidy frames.
+    """What a comparison yields.
 
-    Attributes
-    ----------
-    errors : DataFrame
-        One row per map, m and repeat: distances from the exact solution.
-    merits : DataFrame
-        One row per method, m, repeat and number of components: how good the components are, by
-        a figure that needs no exact solution.
-    scores : DataFrame
-        First two principal components of some rows by each method; without rows for CCA.
+    ``errors`` are distances from the exact solution. ``merits`` say how good the components are by
+    a figure that needs no exact solution. ``scores`` are the first two principal components of some
+    rows, none for CCA.
     """
 
     errors: pd.DataFrame
     merits: pd.DataFrame
     scores: pd.DataFrame
-
-
-class Member(NamedTuple):
-    """One randomized fit at one m, measured; the scores are there if they can be shown."""
-
-    m: int
-    errors: Record
-    merits: list[Record]
-    scores: npt.NDArray[np.floating[Any]] | None
 
 
 def compare(comparison: Comparison, data: Prepared) -> Outcome:
@@ -89,12 +74,12 @@ def compare(comparison: Comparison, data: Prepared) -> Outcome:
     merits, scores = problem.references()
     fits = list(product(range(comparison.repeats), MAPS))
     for repeat, name in tqdm(fits, desc=f"{comparison.name}, {comparison.analysis}"):
-        for member in problem.members(name, comparison.derived(name, repeat)):
-            fit = {"method": name, "m": member.m, "repeat": repeat}
-            errors.append(fit | member.errors)
-            merits += [fit | merit for merit in member.merits]
-            if repeat == 0 and member.m == max(comparison.features):
-                scores += problem.shown(name, member.m, member.scores)
+        for m, error, merit, components in problem.members(name, comparison.derived(name, repeat)):
+            fit = {"method": name, "m": m, "repeat": repeat}
+            errors.append(fit | error)
+            merits += [fit | each for each in merit]
+            if repeat == 0 and m == max(comparison.features):
+                scores += problem.shown(name, m, components)
     labels = {"analysis": comparison.analysis}
     sizes = {"n": comparison.rows, "components": comparison.components}
     return Outcome(
@@ -150,6 +135,48 @@ def matched_reg(reg: float, name: str, m: int, n: int) -> float:
     return reg / (kernel_scale(name, m) * (n - 1))
 
 
+def relative_error(found: npt.ArrayLike, exact: npt.ArrayLike) -> float:
+    """Return ‖found − exact‖ / ‖exact‖ of two lists of values in the same order."""
+    found, exact = np.asarray(found), np.asarray(exact)
+    return float(np.linalg.norm(found - exact) / np.linalg.norm(exact))
+
+
+def principal_angles(found: Matrix, exact: Matrix) -> tuple[float, float]:
+    """Return the largest and the mean angle between the spans of n × k matrices, in degrees.
+
+    The largest is 90 as soon as one direction of the one is missing from the other, which takes no
+    more than two nearly equal eigenvalues at the cut; the mean is more forgiving.
+    """
+    angles = np.degrees(scipy.linalg.subspace_angles(found, exact))
+    return float(angles.max()), float(angles.mean())
+
+
+def captured(scores: Matrix, K: Matrix, exact: Matrix) -> float:
+    """Return the share of the leading eigenvalues' sum that the span of ``scores`` holds.
+
+    At most 1, and 1 for the exact components. Unlike an angle it does not suffer from nearly equal
+    eigenvalues. ``K`` is the centred kernel matrix, ``exact`` has its k leading eigenvalues.
+    """
+    Q = scipy.linalg.orth(scores)
+    return float(np.einsum("ij,ij->", Q, K @ Q) / np.sum(exact))
+
+
+def relative_kernel_error(z: Matrix, scale: float, K: Matrix, norm: float) -> float:
+    """Return ‖scale·zzᵀ − K‖ / ‖K‖ in operator norm, without forming zzᵀ.
+
+    ``z`` are centred features, n × m, ``K`` is the centred kernel matrix and ``norm`` its norm.
+    """
+    return operator_norm(lambda v: scale * (z @ (z.T @ v)) - K @ v, len(K)) / norm
+
+
+def operator_norm(product: Callable[[Matrix], Matrix], n: int) -> float:
+    """Return the norm of a symmetric n × n matrix given by its products, by Lanczos iteration."""
+    operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
+    start = np.random.default_rng(0).standard_normal(n)
+    values = eigsh(operator, 1, tol=_NORM_TOLERANCE, v0=start, return_eigenvectors=False)
+    return float(np.abs(values[0]))
+
+
 class _Problem(ABC):
     """An exact solution, and randomized ones to measure against it."""
 
@@ -170,7 +197,7 @@ class _Problem(ABC):
 
     @abstractmethod
     def members(self, name: str, seed: int) -> Iterator[Member]:
-        """Fit with one draw of a map and measure at every m."""
+        """Fit with one draw of a map and yield m, errors, merits and components at every m."""
 
     def shown(self, name: str, m: int, scores: Any) -> list[Record]:
         """Return what a plot shows of the scores; nothing by default."""
@@ -212,17 +239,17 @@ class _PcaProblem(_Problem):
             scale = kernel_scale(name, m)
             scores = np.sqrt(scale) * member.transform(self.X)
             eigenvalues = scale * (len(self.X) - 1) * member.explained_variance_
-            angles = principal_angles(scores, self.exact.scores)
+            largest, mean = principal_angles(scores, self.exact.scores)
             errors = {
                 "value_error": relative_error(eigenvalues, self.exact.eigenvalues),
-                "largest_angle": angles.largest,
-                "mean_angle": angles.mean,
+                "largest_angle": largest,
+                "mean_angle": mean,
                 "kernel_error": relative_kernel_error(
                     z[:, :m], scale, self.K, self.exact.eigenvalues[0]
                 ),
                 "captured": captured(scores, self.K, self.exact.eigenvalues),
             }
-            yield Member(m, errors, self._accuracies(scores), scores)
+            yield m, errors, self._accuracies(scores), scores
 
     def shown(self, name: str, m: int, scores: Any) -> list[Record]:
         """Return the first components, turned by their signs towards the exact ones."""
@@ -281,44 +308,31 @@ class _CcaProblem(_Problem):
         return merits, []
 
     def members(self, name: str, seed: int) -> Iterator[Member]:
-        model = self._unfitted(name, max(self.comparison.features), seed).fit(*self.views)
-        maps = model.map_x_, model.map_y_
-        means = model.mean_x_, model.mean_y_
+        largest_m = max(self.comparison.features)
+        maps = tuple(kernel_map(name, largest_m, gamma) for gamma in self.gammas)
+        reg = self._reg(name, largest_m)
+        model = RCCA(self.k, feature_map=maps, reg=reg, random_state=seed, dtype="float64")
+        model.fit(*self.views)
         z = [
-            fitted.transform(view) - mean
-            for fitted, view, mean in zip(maps, self.views, means, strict=True)
+            model.map_x_.transform(self.views[0]) - model.mean_x_,
+            model.map_y_.transform(self.views[1]) - model.mean_y_,
         ]
         for m in self.comparison.features:
             scale = kernel_scale(name, m)
             (member,) = model.path([m], [self._reg(name, m)])
-            angles = [
-                principal_angles(found, exact)
-                for found, exact in zip(
-                    member.transform(*self.views),
-                    (self.exact.x_variables, self.exact.y_variables),
-                    strict=True,
-                )
-            ]
+            exact = self.exact.x_variables, self.exact.y_variables
+            angles = map(principal_angles, member.transform(*self.views), exact)
+            largest, mean = map(max, zip(*angles, strict=True))
             errors = {
                 "value_error": relative_error(member.correlations_, self.exact.correlations),
-                "largest_angle": max(each.largest for each in angles),
-                "mean_angle": max(each.mean for each in angles),
+                "largest_angle": largest,
+                "mean_angle": mean,
                 "kernel_error": max(
                     relative_kernel_error(each[:, :m], scale, K, norm)
                     for each, K, norm in zip(z, self.kernels, self.norms, strict=True)
                 ),
             }
-            yield Member(m, errors, [self._merit(member)], None)
-
-    def _unfitted(self, name: str, m: int, seed: int) -> RCCA:
-        maps = tuple(kernel_map(name, m, gamma) for gamma in self.gammas)
-        return RCCA(
-            self.k,
-            feature_map=maps,
-            reg=self._reg(name, m),
-            random_state=seed,
-            dtype="float64",
-        )
+            yield m, errors, [self._merit(member)], None
 
     def _linear_regs(self) -> tuple[float, ...]:
         """Return the same share of each view's variance that kernel CCA adds to its kernels'.

@@ -1,41 +1,261 @@
-"""Tables and figures of stage rpca."""
+"""Tables, sentences and figures of stage rpca: agreement with exact methods, cost against n."""
 
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from workflow.lib.exponents import fitted_exponent
 from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv, write_text
-from workflow.lib.sentences import write_sentences
-from workflow.stages.rpca import sentences as say
-from workflow.stages.rpca import tables
-from workflow.stages.rpca.figures import agreement_figure, scatter_figure, times_figure
+from workflow.lib.sentences import FEATURES, at_largest_m, by_title, sentence, write_sentences
+from workflow.lib.tables import by_experiment, number, titled_table
+from workflow.stages.rpca.figures import (
+    MERITS,
+    NAMES,
+    VALUES,
+    agreement_figure,
+    power,
+    scatter_figure,
+    times_figure,
+)
+
+Titles = Mapping[str, str]
+
+MEASURES = ("value_error", "largest_angle", "mean_angle", "kernel_error", "captured")
+# Those that the paper's theory lets fall like m^-1/2.
+RATED = ("value_error", "kernel_error")
+# Of seconds against n, as Sections 3 and 4 of the paper state it.
+CLAIMED = {"exact": 3, "linear": 1, "fourier": 1, "nystroem": 1}
+_OCTAVES = 3
+KEYS = ["experiment", "analysis", "method"]
+ERRORS_COLUMNS = [*KEYS, "n", "components", "m", "repeat", *MEASURES]
+MERITS_COLUMNS = [*KEYS, "m", "repeat", "components", "merit"]
+SCORES_COLUMNS = [*KEYS, "m", "label", "component_1", "component_2"]
+TIMES_COLUMNS = [*KEYS, "threads", "n", "m", "repeat", "seconds"]
+_LAW_COLUMNS = [
+    *KEYS, "m", "threads", "n_from", "n_to", "seconds", "exponent", "exponent_error",
+    "freedom", "factor", "claimed",
+]  # fmt: skip
+
+
+def errors_summary(errors: pd.DataFrame) -> pd.DataFrame:
+    """Mean, least and largest value over repeats of every measure of agreement at each m.
+
+    Columns are ``<measure>_mean``, ``_min`` and ``_max``; what is not measured for CCA is missing.
+    """
+    spread = {f"{each}_{how}": (each, how) for each in MEASURES for how in ("mean", "min", "max")}
+    counts = {"n": ("n", "first"), "components": ("components", "first")}
+    groups = errors.groupby([*KEYS, "m"], sort=False)
+    return groups.agg(**counts, repeats=("repeat", "nunique"), **spread).reset_index()
+
+
+def merits_summary(merits: pd.DataFrame) -> pd.DataFrame:
+    """Mean, least and largest merit over repeats, per method, m and number of components."""
+    groups = merits.groupby([*KEYS, "m", "components"], sort=False)["merit"]
+    return groups.agg(["mean", "min", "max"]).add_prefix("merit_").reset_index()
+
+
+def rates(errors: pd.DataFrame) -> pd.DataFrame:
+    """Exponents of the errors against m: column ``rate``, with its standard error over repeats.
+
+    They are fitted in each repeat, whose sizes share features, and averaged over the independent
+    repeats.
+    """
+    records = []
+    for keys, group in errors.groupby(KEYS, sort=False):
+        repeats = [each for _, each in group.groupby("repeat") if each["m"].nunique() > 1]
+        for measure in RATED if repeats else ():
+            rate = pd.Series([fitted_exponent(each["m"], each[measure]).value for each in repeats])
+            records.append((*keys, measure, rate.mean(), rate.sem(), len(repeats) - 1))
+    return pd.DataFrame(records, columns=[*KEYS, "measure", "rate", "rate_error", "freedom"])
+
+
+def exponents(times: pd.DataFrame) -> pd.DataFrame:
+    """Fit seconds = factor·n^exponent to the medians of the largest three octaves of n.
+
+    Smaller n are left out, since there what does not depend on n counts. ``n_from`` and ``n_to``
+    are the range of n of the fit, ``seconds`` the median at its end.
+    """
+    records = []
+    for keys, group in times.groupby(KEYS, sort=False):
+        medians = group.groupby("n")["seconds"].median()
+        fitted = medians[medians.index >= medians.index.max() / 2**_OCTAVES]
+        if len(fitted) > 1:
+            n = fitted.index.to_numpy(float)
+            law = fitted_exponent(n, fitted)
+            factor = np.exp(np.mean(np.log(fitted) - law.value * np.log(n)))
+            given = *keys, *group[["m", "threads"]].iloc[0], fitted.index[0], fitted.index[-1]
+            found = fitted.iloc[-1], law.value, law.error, len(fitted) - 2, factor
+            records.append((*given, *found, CLAIMED.get(str(keys[-1]))))
+    laws = pd.DataFrame(records, columns=_LAW_COLUMNS)
+    return laws.astype(dict.fromkeys(["m", "threads", "claimed"], "Int64"))
+
+
+def table(
+    errors: pd.DataFrame,
+    merits: pd.DataFrame,
+    times: pd.DataFrame,
+    not_run: Mapping[str, str],
+    titles: Titles,
+) -> str:
+    """Lay out the table of the stage: a block per experiment and analysis, and one of times.
+
+    Of the randomized methods the largest m is shown; the figures and CSVs hold the others.
+    """
+    frames = errors_summary(errors), merits_summary(merits), rates(errors)
+
+    def blocks(name: str, title: str) -> str:
+        found = []
+        for analysis in NAMES:
+            summary, *others = (
+                each[(each["experiment"] == name) & (each["analysis"] == analysis)]
+                for each in frames
+            )
+            if len(summary):
+                found.append(_agreement_block(title, analysis, summary, *others))
+        own = times[times["experiment"] == name]
+        return "\n".join([*found, *([_times_block(title, own)] if len(own) else [])])
+
+    return by_experiment(titles, not_run, blocks)
+
+
+def _agreement_block(
+    title: str, analysis: str, summary: pd.DataFrame, merit: pd.DataFrame, rate: pd.DataFrame
+) -> str:
+    first, sizes = summary.iloc[0], sorted(merit["components"].unique())
+    powers = {(row["method"], row["measure"]): power(row, "rate") for _, row in rate.iterrows()}
+    rows = []
+    for method, name in NAMES[analysis].items():
+        own = at_largest_m(merit[merit["method"] == method]).set_index("components")
+        if not len(own):
+            continue
+        cells = ["–"] * 5
+        for row in at_largest_m(summary[summary["method"] == method]).to_dict("records"):
+            value_power, kernel_power = (powers.get((method, measure), "–") for measure in RATED)
+            cells = [f"{row['value_error_mean']:.2e}", value_power]
+            cells += [f"{row['mean_angle_mean']:.2f}°"]
+            cells += [f"{row['kernel_error_mean']:.2e}", kernel_power]
+        cells += [number(each, ".3f") for each in own["merit_mean"].reindex(sizes)]
+        rows.append([name, str(own["m"].iloc[0]), *cells])
+    lead = (
+        f"**{title}, {NAMES[analysis]['exact'].removeprefix('exact ')}**: n = {first['n']} rows, "
+        f"{first['components']} components, draws of the features: {first['repeats']}"
+    )
+    header = ["method", "m", f"error of {VALUES[analysis]}", "as m^", "mean angle", "error of K"]
+    header += ["as m^", *(MERITS[analysis].format(k) for k in sizes)]
+    return titled_table(lead, header, rows)
+
+
+def _times_block(title: str, times: pd.DataFrame) -> str:
+    most, rows = times["n"].max(), []
+    for row in exponents(times).to_dict("records"):
+        name, seconds = NAMES[row["analysis"]][row["method"]], f"{row['seconds']:.3g} s"
+        extrapolated = f"{row['factor'] * most ** row['exponent']:.2g} s, extrapolated"
+        rows.append(
+            [
+                name,
+                number(row["m"], "d"),
+                f"{row['n_from']} to {row['n_to']}",
+                power(row, "exponent"),
+                number(row["claimed"], "d"),
+                seconds,
+                seconds if row["n_to"] == most else extrapolated,
+            ]
+        )
+    lead = f"**{title}, wall time** (threads: {times['threads'].iloc[0]})"
+    header = ["method", "m", "n", "as n^", "paper", "at the largest n", f"at n = {most}"]
+    return titled_table(lead, header, rows)
+
+
+def on_agreement(summary: pd.DataFrame, titles: Titles) -> str:
+    """Say how near the randomized components are to the exact ones at the largest m."""
+    clauses = []
+    for (name, analysis), rows in summary.groupby(["experiment", "analysis"], sort=False):
+        angles = at_largest_m(rows).set_index("method")["mean_angle_mean"]
+        parts = [f"{FEATURES[str(method)]} {angle:.1f}°" for method, angle in angles.items()]
+        clauses.append(f"{titles[str(name)]}, {str(analysis).upper()}: {', '.join(parts)}")
+    return sentence(clauses, "mean angle to the exact components at the largest m")
+
+
+def on_errors(summary: pd.DataFrame, rates: pd.DataFrame, analysis: str, titles: Titles) -> str:
+    """Say how large the errors of the leading values are at the largest m, and how they fall."""
+    laws = rates[rates["measure"] == "value_error"]
+
+    def say(rows: pd.DataFrame) -> list[str]:
+        return [
+            f"{FEATURES[row['method']]} {100 * row['value_error_mean']:.2g} % at m = {row['m']:.0f}"
+            + (f" (like m^{power(row, 'rate')})" if pd.notna(row["rate"]) else "")
+            for row in at_largest_m(rows).to_dict("records")
+        ]
+
+    rows = summary[summary["analysis"] == analysis].merge(laws, "left", KEYS)
+    return by_title(rows, titles, say, f"relative error of the leading {VALUES[analysis]}")
+
+
+def on_scatter(scores: pd.DataFrame, titles: Titles) -> str:
+    """Say how well the first component of each method follows that of exact kernel PCA."""
+
+    def say(rows: pd.DataFrame) -> list[str]:
+        first = {method: own["component_1"].to_numpy() for method, own in rows.groupby("method")}
+        return [
+            f"{name} {abs(np.corrcoef(first[method], first['exact'])[0, 1]):.2f}"
+            for method, name in NAMES["pca"].items()
+            if method in first and method != "exact"
+        ]
+
+    return by_title(
+        scores, titles, say, "correlation of the first component with exact kernel PCA's"
+    )
+
+
+def on_times(laws: pd.DataFrame, titles: Titles) -> str:
+    """Say how the time of each method grows with n."""
+
+    def say(rows: pd.DataFrame) -> list[str]:
+        return [
+            f"{NAMES[row['analysis']][row['method']]} n^{row['exponent']:.2f}"
+            for row in rows.to_dict("records")
+        ]
+
+    shown = laws[laws["method"].isin(["exact", *FEATURES])]
+    return by_title(shown, titles, say, "growth of the wall time")
+
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
         given, out, titles = snakemake.input, by_name(snakemake.output), asked.titles
-        errors, not_run = read_outcomes(given.errors, tables.ERRORS_COLUMNS)
-        merits, _ = read_outcomes(given.merits, tables.MERITS_COLUMNS)
-        scores, _ = read_outcomes(given.scores, tables.SCORES_COLUMNS)
-        times, _ = read_outcomes(given.get("times", []), tables.TIMES_COLUMNS)
-        rates, laws = tables.rates(errors), tables.exponents(times)
-        write_text(out["rpca.md"], tables.table(errors, merits, times, not_run, titles))
-        write_csv(out["rpca.csv"], tables.errors_summary(errors))
-        write_csv(out["rpca_merits.csv"], tables.merits_summary(merits))
-        write_csv(out["rpca_rates.csv"], rates)
+        errors, not_run = read_outcomes(given.errors, ERRORS_COLUMNS)
+        merits, _ = read_outcomes(given.merits, MERITS_COLUMNS)
+        scores, _ = read_outcomes(given.scores, SCORES_COLUMNS)
+        times, _ = read_outcomes(given.get("times", []), TIMES_COLUMNS)
+        summary, merit, powers, laws = (
+            errors_summary(errors),
+            merits_summary(merits),
+            rates(errors),
+            exponents(times),
+        )
+        write_text(out["rpca.md"], table(errors, merits, times, not_run, titles))
+        write_csv(out["rpca.csv"], summary)
+        write_csv(out["rpca_merits.csv"], merit)
+        write_csv(out["rpca_rates.csv"], powers)
         write_csv(out["rpca_exponents.csv"], laws)
         figures = {
-            "rpca_pca": agreement_figure(errors, merits, "pca", titles),
-            "rpca_cca": agreement_figure(errors, merits, "cca", titles),
+            "rpca_pca": agreement_figure(summary, merit, "pca", titles),
+            "rpca_cca": agreement_figure(summary, merit, "cca", titles),
             "rpca_scatter": scatter_figure(scores, titles),
-            "rpca_times": times_figure(times, titles),
+            "rpca_times": times_figure(times, laws, titles),
         }
         for name, figure in figures.items():
             if f"{name}.svg" in out:
                 save(figure, out, name)
         said = {
-            "rpca": say.on_agreement(errors, titles),
-            "rpca_pca": say.on_errors(errors, rates, "pca", titles),
-            "rpca_cca": say.on_errors(errors, rates, "cca", titles),
-            "rpca_scatter": say.on_scatter(scores, titles),
-            "rpca_times": say.on_times(laws, titles),
+            "rpca": on_agreement(summary, titles),
+            "rpca_pca": on_errors(summary, powers, "pca", titles),
+            "rpca_cca": on_errors(summary, powers, "cca", titles),
+            "rpca_scatter": on_scatter(scores, titles),
+            "rpca_times": on_times(laws, titles),
         }
         write_sentences(out, said)

@@ -8,25 +8,17 @@ from pydantic import Field
 
 from workflow.data.catalogue import Facts
 from workflow.lib import models
-from workflow.lib.models import (
-    Count,
-    Distinct,
-    Experiments,
-    Increasing,
-    Positive,
-    Repeats,
-    Settings,
-)
+from workflow.lib.models import Count, Distinct, Experiments, Increasing, Positive, Repeats
 from workflow.lib.resources import PROCESSES_MB
 
-Job = Literal["fit", "times"]
 AtLeastTwo = Annotated[int, Field(ge=2, le=10**9)]
 OPERATIONS_PER_SECOND = 10e9
 # Reading data, starting Python, drawing.
 MINUTES_BESIDE = 15
+JOBS = ("fit", "times")
 
 
-class Times(Settings):
+class Times(models.Settings):
     """Wall time against the number of rows."""
 
     exact: Distinct[Count] = Field(description="numbers of rows for the exact method")
@@ -42,8 +34,21 @@ class Times(Settings):
     features: Count = Field(description="number of random features m")
     repeats: Repeats = Field(3, description="how often each is timed")
 
+    def problems(self, components: int, dataset: str, data: Facts) -> Iterator[str]:
+        """Yield a sentence for each mistake, in view of the comparison and its dataset."""
+        for key in ("exact", "leading", "random"):
+            for n in getattr(self, key):
+                if n <= components:
+                    yield f"{key}: n = {n} must exceed components = {components}"
+                if data.rows is not None and n > data.rows:
+                    yield f"{key}: n = {n} rows are more than the {data.rows} of {dataset!r}"
+        if self.features < components:
+            yield f"features: m = {self.features} is less than components = {components}"
+        if (fewest := min(self.random)) < self.features:
+            yield f"random: n = {fewest} rows are fewer than the {self.features} landmarks"
 
-class Analysis(Settings):
+
+class Analysis(models.Settings):
     """A comparison with an exact kernel method."""
 
     needs: ClassVar[tuple[str, ...]]
@@ -83,31 +88,16 @@ class Analysis(Settings):
         if data.rows is not None and self.rows > data.rows:
             yield f"rows: {self.rows} are more than the {data.rows} of {dataset!r}"
         if self.times is not None:
-            yield from (f"times.{problem}" for problem in self._timing_problems(dataset, data))
+            timing = self.times.problems(k, dataset, data)
+            yield from (f"times.{problem}" for problem in timing)
 
-    def _timing_problems(self, dataset: str, data: Facts) -> Iterator[str]:
-        assert self.times is not None
-        m, fewest = self.times.features, min(self.times.random)
-        for key in ("exact", "leading", "random"):
-            for n in getattr(self.times, key):
-                if n <= self.components:
-                    yield f"{key}: n = {n} must exceed components = {self.components}"
-                if data.rows is not None and n > data.rows:
-                    yield f"{key}: n = {n} rows are more than the {data.rows} of {dataset!r}"
-        if m < self.components:
-            yield f"features: m = {m} is less than components = {self.components}"
-        if fewest < m:
-            yield f"random: n = {fewest} rows are fewer than the {m} landmarks"
-
-    def fit_cost(self) -> tuple[int, int]:
-        """Count the numbers of float64 that the comparison holds, and its operations."""
-        n, m = self.rows, self.features[-1]
-        fits = 2 * self.repeats * (8 * n * m * m + 2 * m**3)
-        numbers = self.solver_matrices * n * n + 6 * n * m + 8 * m * m
-        return numbers, self.solver_operations * n**3 + fits
-
-    def times_cost(self) -> tuple[int, int]:
-        """Count the same of the race; nothing if there is none."""
+    def cost(self, job: str) -> tuple[int, int]:
+        """Count the numbers of float64 that a job holds at once, and its operations."""
+        if job == "fit":
+            n, m = self.rows, self.features[-1]
+            fits = 2 * self.repeats * (8 * n * m * m + 2 * m**3)
+            numbers = self.solver_matrices * n * n + 6 * n * m + 8 * m * m
+            return numbers, self.solver_operations * n**3 + fits
         if self.times is None:
             return 0, 0
         n, m = max(self.times.exact + self.times.leading), self.times.features
@@ -197,28 +187,25 @@ class Experiment(models.Experiment):
                 yield f"dataset: {self.dataset!r} has no {lacking}, which {name} needs"
             yield from (f"{name}.{problem}" for problem in own.problems(self.dataset, data))
 
-    def job_mem_mb(self, job: Job) -> int:
+    def job_mem_mb(self, job: str) -> int:
         """Return the memory of a job, in millions of bytes."""
-        return PROCESSES_MB + ceil(8 * max(numbers for numbers, _ in self._costs(job)) / 1e6)
+        numbers = max(own.cost(job)[0] for own in self.analyses().values())
+        return PROCESSES_MB + ceil(8 * numbers / 1e6)
 
-    def job_minutes(self, job: Job, threads: int) -> int:
+    def job_minutes(self, job: str, threads: int) -> int:
         """Return the minutes that a job may take."""
         return MINUTES_BESIDE + ceil(self._minutes(job, threads))
 
     def mem_mb(self) -> int:
         """Return the memory of the larger job, in millions of bytes."""
-        return max(self.job_mem_mb("fit"), self.job_mem_mb("times"))
+        return max(map(self.job_mem_mb, JOBS))
 
     def forecast(self, cores: int) -> float:
-        """Estimate the minutes of comparisons and races from their operations."""
-        return self._minutes("fit", cores) + self._minutes("times", cores)
+        """Estimate the minutes of both jobs from their operations."""
+        return sum(self._minutes(job, cores) for job in JOBS)
 
-    def _costs(self, job: Job) -> list[tuple[int, int]]:
-        each = self.analyses().values()
-        return [own.fit_cost() if job == "fit" else own.times_cost() for own in each]
-
-    def _minutes(self, job: Job, cores: int) -> float:
-        operations = sum(operations for _, operations in self._costs(job))
+    def _minutes(self, job: str, cores: int) -> float:
+        operations = sum(own.cost(job)[1] for own in self.analyses().values())
         return operations / OPERATIONS_PER_SECOND / cores / 60
 
 

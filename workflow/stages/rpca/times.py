@@ -56,18 +56,7 @@ def race(timing: Timing, data: Prepared, threads: int) -> pd.DataFrame:
 
     A time is that of the whole way from rows in memory to their components, kernel widths given.
     Features are float32 and their products float64 at every n, so that one algorithm is timed.
-
-    Parameters
-    ----------
-    timing : Timing
-    data : Prepared
-    threads : int
-        What the run gave this job, for the record.
-
-    Returns
-    -------
-    DataFrame
-        One row per method, n and repeat.
+    ``threads`` is what the run gave this job, for the record.
     """
     views = _views(timing, data)
     gammas = [

@@ -1,28 +1,15 @@
 """Table and figures of the autoencoder stage, made from small fixed frames."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from projects import svg_of
-from workflow.stages.autoencoder.figures import (
-    NAMES,
-    PICTURE_COLUMNS,
-    error_figure,
-    reconstructions_figure,
-)
-from workflow.stages.autoencoder.pictures import to_png
-from workflow.stages.autoencoder.tables import (
-    ERROR_COLUMNS,
-    METHODS,
-    autoencoder_summary,
-    autoencoder_table,
-)
+from projects import ROOT
+from workflow.stages.autoencoder import figures, report
+from workflow.stages.autoencoder.fit import to_png
 
-PUBLISHED = pd.read_csv(Path(__file__).parents[4] / "resources" / "paper" / "autoencoder.csv")
+PUBLISHED = pd.read_csv(ROOT / "resources/paper/autoencoder.csv")
 TITLES = {"mnist": "MNIST", "cifar": "CIFAR-10"}
 LABELS = {"experiment": "mnist", "dataset": "mnist"}
 # Of two repeats; PCA's are 0.2 and 0.3.
@@ -35,17 +22,15 @@ VALUES = {
     "combined": (0.08, 0.12),
 }
 SAME = {"n_train": 56000, "n_test": 7000, "reg": 1e-5, "peak_mb": 1000.0, **LABELS}
+SAME |= {"axis": "table", "d": 20, "m": 2000}
 SAME |= {"encoder_seconds": 1.25, "decoder_seconds": 2.25, "encode_seconds": 0.25}
 
 
-def row(method, repeat, error, axis="table", d=20, m=2000):
+def row(method, repeat, error):
     linear = method == "pca"
     return SAME | {
-        "axis": axis,
         "method": method,
         "repeat": repeat,
-        "d": d,
-        "m": m,
         "encoder_width": np.nan if linear or method == "combined" else 0.1 + 0.2 * repeat,
         "decoder_width": np.nan if linear else 0.1,
         "on_edge": "decoder, regs" if method == "chosen" and repeat else np.nan,
@@ -55,19 +40,14 @@ def row(method, repeat, error, axis="table", d=20, m=2000):
     }
 
 
-def all_rows():
-    for name, both in VALUES.items():
-        yield from (row(name, repeat, error) for repeat, error in enumerate(both))
-        yield from (row(name, 0, both[0] * 20 / d, "d", d=d) for d in (10, 20))
-        sizes = (1000,) if name == "pca" else (1000, 2000)
-        yield from (row(name, 0, both[0] * 2000 / m, "m", m=m) for m in sizes)
-
-
-ERRORS = pd.DataFrame(all_rows())
+ERRORS = pd.DataFrame(
+    row(name, repeat, error) for name, both in VALUES.items() for repeat, error in enumerate(both)
+)
+SUMMARY = report.autoencoder_summary(ERRORS)
 PICTURES = pd.DataFrame(
     [
         (name, to_png(np.random.default_rng(i).uniform(size=(4, 4, 3))))
-        for name in ["original", *METHODS]
+        for name in ["original", *report.METHODS]
         for i in range(3)
     ],
     columns=["method", "png"],
@@ -76,14 +56,13 @@ PICTURES = pd.DataFrame(
 
 def table(errors=ERRORS, not_run=None, titles=None, experiments=("mnist",)):
     titles = titles or {"mnist": "MNIST"}
-    summary = autoencoder_summary(errors)
-    return autoencoder_table(summary, not_run or {}, titles, PUBLISHED, experiments)
+    summary = report.autoencoder_summary(errors)
+    return report.autoencoder_table(summary, not_run or {}, titles, PUBLISHED, experiments)
 
 
 def test_methods_are_compared_with_pca_on_the_same_rows():
-    summary = autoencoder_summary(ERRORS)
-    found = summary[summary["axis"] == "table"].set_index("method")
-    assert list(found.index) == list(METHODS)
+    found = SUMMARY.set_index("method")
+    assert list(found.index) == list(report.METHODS)
     expected = {"pca": 0.0, "median": -0.5, "authors": 0.1, "chosen": -0.2, "combined": -0.6}
     assert found["against_mean"].drop("authors-encoder").to_dict() == pytest.approx(expected)
     sample = np.array([-0.5, 0.1])
@@ -91,8 +70,9 @@ def test_methods_are_compared_with_pca_on_the_same_rows():
     interval = stats.ttest_1samp(sample, 0).confidence_interval(0.95)
     bounds = found.loc["chosen", ["against_low", "against_high"]]
     assert tuple(bounds) == pytest.approx(tuple(interval))
-    assert found["on_edge"].to_dict() == dict.fromkeys(METHODS, "") | {"chosen": "decoder, regs"}
-    assert (summary["fit_seconds"] == 3.5).all()
+    on_edge = found["on_edge"].to_dict()
+    assert on_edge == dict.fromkeys(report.METHODS, "") | {"chosen": "decoder, regs"}
+    assert (found["fit_seconds"] == 3.5).all()
 
 
 def test_table_says_who_wins_with_its_interval_and_what_is_on_an_edge():
@@ -119,35 +99,18 @@ def test_papers_bound_stands_beside_its_own_protocol_only(other):
 def test_what_was_not_run_says_why():
     text = table(not_run={"cifar": "no source"}, titles=TITLES)
     assert text.endswith("**CIFAR-10**: not run, no source\n")
-    nothing = pd.DataFrame(columns=ERROR_COLUMNS)
+    nothing = pd.DataFrame(columns=report.ERROR_COLUMNS)
     reasons = dict.fromkeys(TITLES, "no source")
     assert table(nothing, reasons, TITLES).count("not run, no source") == 2
-
-
-def test_error_figure_has_a_panel_for_each_sweep_of_ratios_to_pca():
-    over_d, over_m = error_figure(autoencoder_summary(ERRORS), TITLES).axes
-    assert over_d.get_title("left") == "MNIST\n$m = 2000$"
-    assert over_m.get_title("left") == "MNIST\n$d = 20$"
-    lines = {line.get_label(): list(line.get_ydata()) for line in over_m.lines}
-    # 0.2 and 0.1, over PCA's 0.4, which has no random features and so one value.
-    assert lines["RPCA (median)"] == pytest.approx([0.5, 0.25])
-    assert lines["linear PCA"] == [1, 1]
-    assert {text.get_text() for text in over_m.texts} == set(NAMES.values()) - {NAMES["original"]}
+    summary = report.autoencoder_summary(nothing)
+    pictures = pd.DataFrame(columns=figures.PICTURE_COLUMNS)
+    (axes,) = figures.reconstructions_figure(pictures, summary, TITLES).axes
+    assert not axes.axison
 
 
 def test_reconstructions_stand_below_the_pictures_with_their_errors():
-    (axes,) = reconstructions_figure(PICTURES, autoencoder_summary(ERRORS), TITLES).axes
+    (axes,) = figures.reconstructions_figure(PICTURES, SUMMARY, TITLES).axes
     labels = [label.get_text().replace("\n", " ") for label in axes.get_yticklabels()]
     assert labels[:2] == ["unseen test picture", "RPCA (median) error 0.1250"]
-    assert len(labels) == len(NAMES)
-    assert axes.get_images()[0].get_array().shape == (len(NAMES) * 5, 3 * 5, 3)
-
-
-@pytest.mark.parametrize("empty", [False, True])
-def test_figures_are_the_same_every_time(tmp_path, empty):
-    errors = pd.DataFrame(columns=ERROR_COLUMNS) if empty else ERRORS
-    pictures = pd.DataFrame(columns=PICTURE_COLUMNS) if empty else PICTURES
-    summary = autoencoder_summary(errors)
-    for draw, given in ((reconstructions_figure, (pictures, summary)), (error_figure, (summary,))):
-        first, second = (svg_of(draw(*given, TITLES), tmp_path) for _ in "ab")
-        assert first == second
+    assert len(labels) == len(figures.NAMES)
+    assert axes.get_images()[0].get_array().shape == (len(figures.NAMES) * 5, 3 * 5, 3)

@@ -18,12 +18,12 @@ from workflow.stages.autoencoder.fit import (
     Method,
     Pixels,
     Search,
-    chosen_before,
+    StandardisedFeatures,
     run_part,
+    shown_rows,
+    to_png,
 )
-from workflow.stages.autoencoder.pictures import shown_rows, to_png
-from workflow.stages.autoencoder.standardised import StandardisedFeatures
-from workflow.stages.autoencoder.tables import METHODS
+from workflow.stages.autoencoder.report import METHODS
 
 EXPERIMENT = Experiment(
     name="digits",
@@ -32,7 +32,6 @@ EXPERIMENT = Experiment(
     white=16,
     ridge=1e-6,
     search={"share": 0.5, "encoder": [0.1, 1e3], "decoder": [0.1], "widen": 0, "regs": [1e-4, 1e3]},
-    sweeps={"d": [2, 4], "m": [30, 60]},
     shown=20,
     seed=3,
 )
@@ -45,18 +44,12 @@ def data(prepared):
 
 @pytest.fixture(scope="module")
 def outcome(data):
-    return run_part(EXPERIMENT, data, [0, 1], ["d", "m"])
+    return run_part(EXPERIMENT, data, [0, 1])
 
 
 def pixels_of(png):
     with Image.open(io.BytesIO(base64.b64decode(png))) as picture:
         return np.asarray(picture)
-
-
-def error_of(errors, **where):
-    rows = (errors[list(where)] == pd.Series(where)).all(axis=1)
-    (error,) = errors.loc[rows, "test_error"]
-    return error
 
 
 def test_linear_rows_are_those_of_pca(outcome, data):
@@ -65,18 +58,15 @@ def test_linear_rows_are_those_of_pca(outcome, data):
     pca = PCA(4, svd_solver="full").fit(train)
     rest = test - pca.inverse_transform(pca.transform(test))
     expected = np.sum(rest**2) / np.sum(test**2)
-    row = outcome[0].query("method == 'pca' and axis == 'table' and repeat == 0").iloc[0]
+    row = outcome[0].query("method == 'pca' and repeat == 0").iloc[0]
     assert row["test_error"] == pytest.approx(expected, rel=1e-5)
     assert row["test_psnr"] == pytest.approx(-10 * np.log10(np.mean(rest**2)), abs=1e-4)
     assert (row["n_train"], row["n_tune"], row["n_test"]) == (1439, 179, 179)
 
 
-def test_every_method_is_measured_in_every_repeat_and_sweep(outcome):
-    counts = outcome[0].groupby("axis")["method"].value_counts().to_dict()
-    swept = dict.fromkeys(["pca", "median", "authors-encoder", "chosen", "combined"], 2)
-    table = swept | {"authors": 2}
-    for axis, expected in (("table", table), ("d", swept), ("m", swept | {"pca": 1})):
-        assert {name: n for (where, name), n in counts.items() if where == axis} == expected
+def test_every_method_is_measured_in_every_repeat(outcome):
+    counts = outcome[0].groupby("method")["repeat"].nunique().to_dict()
+    assert counts == dict.fromkeys(METHODS, 2)
     assert (outcome[0][["train_error", "tune_error", "test_error"]].to_numpy() < 1).all()
     assert (outcome[0][["encoder_seconds", "decoder_seconds", "peak_mb"]].to_numpy() > 0).all()
 
@@ -93,8 +83,8 @@ def test_widths_are_multiples_of_the_median_heuristics(outcome):
 def test_the_authors_encoder_is_the_pca_of_standardised_features(data):
     """As ``rpca.m``: every feature less its mean, over its deviation, then the SVD, whitened."""
     train = Pixels.of(EXPERIMENT, data, 0).train
-    fit = Fit(EXPERIMENT, AUTHORS_ENCODER, 0, 4, 60).encoder(train)
-    plain = Fit(EXPERIMENT, AUTHORS, 0, 4, 60).encoder(train)
+    fit = Fit(EXPERIMENT, AUTHORS_ENCODER, 0).encoder(train)
+    plain = Fit(EXPERIMENT, AUTHORS, 0).encoder(train)
     z = plain.model.encoder_.map_.transform(np.asarray(train))
     z = (z - z.mean(axis=0)) / z.std(axis=0, ddof=1)
     U, _, _ = np.linalg.svd(z, full_matrices=False)
@@ -109,15 +99,16 @@ def test_a_constant_feature_is_left_as_it_is():
 
 
 def test_the_search_chooses_what_tuning_rows_favour(outcome):
-    chosen, combined = chosen_before(outcome[0])
-    assert (chosen.encoder_width, chosen.reg) == (0.1, 1e-4)
+    rows = outcome[0].set_index("method")
+    assert (rows.loc["chosen", ["encoder_width", "reg"]] == [0.1, 1e-4]).all(axis=None)
+    assert (rows.loc["combined", "reg"] == 1e-4).all()
+    assert rows.loc["combined", "encoder_width"].isna().all()
     # Each is an end of its grid; the decoder's has one value.
-    edges = outcome[0].query("axis == 'table'").groupby("method")["on_edge"].unique()
+    edges = outcome[0].groupby("method")["on_edge"].unique()
     assert edges.map(list).to_dict() == {name: [""] for name in METHODS} | {
         "chosen": ["encoder, regs"],
         "combined": ["regs"],
     }
-    assert (combined.encoder, combined.linear_part, combined.reg) == ("linear", True, 1e-4)
 
 
 def test_a_grid_grows_until_the_best_width_is_inside_or_no_more_is_allowed(data, monkeypatch):
@@ -142,23 +133,12 @@ def test_a_grid_grows_until_the_best_width_is_inside_or_no_more_is_allowed(data,
     assert found[3][2] == ()
 
 
-def test_a_sweep_passes_through_the_table(outcome):
-    errors = outcome[0]
-    for method in ("pca", "median", "authors-encoder", "chosen", "combined"):
-        at = error_of(errors, method=method, axis="table", repeat=0)
-        assert error_of(errors, method=method, axis="d", d=4) == pytest.approx(at, rel=1e-3)
-        if method != "pca":
-            assert error_of(errors, method=method, axis="m", m=60) == pytest.approx(at, rel=1e-3)
-        assert error_of(errors, method=method, axis="d", d=2) > at
-
-
 def test_parts_made_apart_are_the_whole(outcome, data):
-    whole = outcome[0].drop(columns=[name for name in outcome[0] if "seconds" in name])
-    again, pictures = run_part(EXPERIMENT, data, [], ["m"], before=outcome[0])
+    again, pictures = run_part(EXPERIMENT, data, [1])
     assert not len(pictures)
-    expected = whole[whole["axis"] == "m"].reset_index(drop=True)
-    columns = [name for name in expected if name != "peak_mb"]
-    pd.testing.assert_frame_equal(again[columns], expected[columns], rtol=1e-6)
+    columns = [name for name in again if "seconds" not in name and name != "peak_mb"]
+    whole = outcome[0][outcome[0]["repeat"] == 1].reset_index(drop=True)
+    pd.testing.assert_frame_equal(again[columns], whole[columns], rtol=1e-6)
 
 
 def test_pictures_are_test_rows_and_their_reconstructions(outcome, data):

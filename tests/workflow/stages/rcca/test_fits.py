@@ -1,8 +1,12 @@
-"""Fits of the rcca stage: in shards, at other values of reg, cross-validated, timed, kept."""
+"""Jobs of the rcca stage: fits in shards, at other values of reg, cross-validated, timed, kept.
+
+And deep and kernel CCA: their rows, their columns, and what a killed job leaves.
+"""
 
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,33 +17,31 @@ from projects import write_with_record
 from rnca import RCCA, RCCACV, load_model, save_model
 from workflow.data.errors import DataError
 from workflow.data.prepared import load_prepared, write_prepared
-from workflow.stages.rcca.cv import cross_validate
+from workflow.stages.rcca import kernel
+from workflow.stages.rcca.cv import cross_validate, searched
+from workflow.stages.rcca.deep import NETWORKS, Deep, fit_deep
 from workflow.stages.rcca.fit import Experiment, accumulate_shard, fit_path
+from workflow.stages.rcca.kernel import KCCA_COLUMNS, fit_kcca
 from workflow.stages.rcca.model import fit_model
 from workflow.stages.rcca.own import INFERENCE_COLUMNS, read_models
+from workflow.stages.rcca.partial import PartialRows, state_file
 from workflow.stages.rcca.timing import time_fit, time_svds
+from workflow.stages.rcca.trial import Trial
 
 ROWS = 7000
 META = {"name": "toy", "kind": "own", "title": "toy"}
 
 
+SPLIT = {"scheme": "random", "train": 6500, "tune": None, "test": 500}
+OF_DIGITS = {"scheme": "random", "train": 1200, "tune": 200, "test": 397}
+TRIAL = {"name": "toy", "draws": "toy", "split": SPLIT, "standardise": False, "components": 3}
+TRIAL |= {"repeat": 0, "seed": 1}
+SETTINGS = TRIAL | {"features": [10, 20], "reg": 1e-3, "other_regs": [], "width": 1.0}
+SETTINGS |= {"same_landmarks": False, "feature_map": "fourier"}
+
+
 def experiment(**changes):
-    settings = {
-        "name": "toy",
-        "draws": "toy",
-        "split": {"scheme": "random", "train": 6500, "tune": None, "test": 500},
-        "standardise": False,
-        "components": 3,
-        "features": [10, 20],
-        "reg": 1e-3,
-        "other_regs": [],
-        "width": 1.0,
-        "same_landmarks": False,
-        "feature_map": "fourier",
-        "repeat": 0,
-        "seed": 1,
-    }
-    return Experiment(**settings | changes)
+    return Experiment(**SETTINGS | changes)
 
 
 @pytest.fixture(scope="module")
@@ -70,32 +72,21 @@ def test_shards_give_the_answer_of_one_pass(data, tmp_path, count, changes):
         )
 
 
-def lost(path, fit, data):
-    path.unlink()
-
-
-def damaged_header(path, fit, data):
-    path.write_bytes(b"?" + path.read_bytes()[1:])
-
-
-def damaged_matrix(path, fit, data):
-    damaged = bytearray(path.read_bytes())
-    damaged[len(damaged) // 2] ^= 1
-    path.write_bytes(damaged)
-
-
-def of_other_rows(path, fit, data):
-    accumulate_shard(fit, data, 0, 2).save(path)
-
-
-@pytest.mark.parametrize("harm", [lost, damaged_header, damaged_matrix, of_other_rows])
+@pytest.mark.parametrize("harm", ["lost", "header", "matrix", "of other rows"])
 def test_lost_damaged_or_foreign_shard_is_computed_again_alone(
     data, tmp_path, monkeypatch, capsys, harm
 ):
     fit = experiment()
     paths = write_shards(tmp_path, data, fit, 4)
     whole = fit_path(fit, data, paths)
-    harm(paths[2], fit, data)
+    content = bytearray(paths[2].read_bytes())
+    if harm == "lost":
+        paths[2].unlink()
+    elif harm == "of other rows":
+        accumulate_shard(fit, data, 0, 2).save(paths[2])
+    else:
+        content[0 if harm == "header" else len(content) // 2] ^= 1
+        paths[2].write_bytes(content)
     ranges = []
     original = RCCA.accumulate
     monkeypatch.setattr(
@@ -107,16 +98,11 @@ def test_lost_damaged_or_foreign_shard_is_computed_again_alone(
     pd.testing.assert_frame_equal(mended.sums, whole.sums)
 
 
-def test_linear_features_of_views_with_unequal_columns_have_other_regs_too(data):
-    outcome = fit_path(experiment(feature_map="linear", reg=1e-8, other_regs=[1.0]), data)
-    assert outcome.sums["m"].tolist() == outcome.regs["m"].tolist() == [5]
-    assert outcome.regs["reg"].tolist() == [1.0]
-
-
-def test_other_regs_of_one_pass_are_those_of_fits_of_their_own(data):
-    outcome = fit_path(experiment(other_regs=[1e-1, 1e-5]), data)
+@pytest.mark.parametrize("kind", ["fourier", "linear"])  # of views with unequal columns
+def test_other_regs_of_one_pass_are_those_of_fits_of_their_own(data, kind):
+    outcome = fit_path(experiment(feature_map=kind, other_regs=[1e-1, 1e-5]), data)
     for reg, rows in outcome.regs.groupby("reg"):
-        alone = fit_path(experiment(reg=reg), data).sums
+        alone = fit_path(experiment(feature_map=kind, reg=reg), data).sums
         found = rows.drop(columns="reg").reset_index(drop=True)
         pd.testing.assert_frame_equal(found, alone.drop(columns="reg"), rtol=1e-7)
     assert outcome.sums["reg"].eq(1e-3).all()
@@ -129,8 +115,7 @@ def test_features_are_float64_where_a_reg_is_below_the_rounding_of_float32(data)
 
 
 def test_floor_is_the_score_of_permuted_rows(data):
-    fit = experiment()
-    sums = fit_path(fit, data).sums
+    sums = fit_path(experiment(), data).sums
     expected = 3 * np.sqrt(2 / (np.pi * 500))  # three components of pure noise
     assert sums["floor_sum"].to_numpy() == pytest.approx(expected, rel=0.3)
     assert (sums["floor_sum"] < sums["test_sum"]).all()
@@ -151,20 +136,16 @@ def test_folds_are_of_the_same_kind_as_the_split(tmp_path, data, monkeypatch, sc
     arrays = {"x": data.x, "y": data.y, "groups": np.arange(ROWS) // 100}
     write_prepared(tmp_path / "toy", arrays, META)
     grouped = load_prepared(tmp_path / "toy")
-    searched = []
-    monkeypatch.setattr(
-        RCCACV, "fit", lambda self, x, y, groups: searched.append((self.cv, groups)) or 1 / 0
-    )
+    monkeypatch.setattr(RCCACV, "fit", lambda self, x, y, groups: (self.cv, groups))
     split = {"scheme": scheme, "train": 6000, "tune": None, "test": 1000}
     fit = experiment(split=split, other_regs=[1e-3], folds=3)
-    with pytest.raises(ZeroDivisionError):
-        cross_validate(fit, grouped)
-    ((cv, groups),) = searched
+    rows = fit.rows(grouped)
+    cv, groups = searched(fit, grouped, rows, fit.views(grouped, rows, "train"))
     if scheme == "random":
         assert (cv.shuffle, cv.n_splits, groups) == (True, 3, None)
     else:
         assert cv == 3
-        assert groups.tolist() == grouped.groups[fit.rows(grouped).train].tolist()
+        assert groups.tolist() == grouped.groups[rows.train].tolist()
 
 
 def test_reg_too_small_for_a_solution_has_no_sum(data, monkeypatch):
@@ -176,7 +157,10 @@ def test_reg_too_small_for_a_solution_has_no_sum(data, monkeypatch):
     assert found["test_sum"].isna().all()
 
 
-def test_both_ways_to_an_svd_are_timed_in_turns_at_every_size(data):
+def test_fits_and_both_ways_to_an_svd_are_timed_as_often_as_asked_in_turns(data):
+    times = time_fit(experiment(times=2), data, threads=[1, 2])
+    assert times["repeat"].tolist() == [0, 0, 1, 1]
+    assert times["threads"].tolist() == [1, 2, 1, 2]
     times = time_svds(experiment(times=[3, 1]), data, threads=1)
     assert times["m"].tolist() == 6 * [10] + 2 * [20]
     assert times["method"].tolist() == 4 * ["truncated", "full"]
@@ -185,18 +169,7 @@ def test_both_ways_to_an_svd_are_timed_in_turns_at_every_size(data):
     assert (times["seconds"] > 0).all()
 
 
-def test_fit_is_timed_as_often_as_asked_on_each_number_of_threads(data):
-    times = time_fit(experiment(times=2), data, threads=[1, 2])
-    assert times["repeat"].tolist() == [0, 0, 1, 1]
-    assert times["threads"].tolist() == [1, 2, 1, 2]
-
-
-DIGITS = {
-    "split": {"scheme": "random", "train": 1200, "tune": 200, "test": 397},
-    "other_regs": [1e-3, 1e-1],
-    "folds": 3,
-    "permutations": 19,
-}
+DIGITS = {"split": OF_DIGITS, "other_regs": [1e-3, 1e-1], "folds": 3, "permutations": 19}
 
 
 @pytest.mark.parametrize("standardise", [False, True])
@@ -234,6 +207,7 @@ def test_groups_stay_together_in_folds_and_permutations(prepared):
 PEAK = """
 import json, re, sys
 from workflow.data.prepared import load_prepared
+from workflow.stages.rcca.deep import NETWORKS, Deep, fit_deep
 from workflow.stages.rcca.fit import Experiment, accumulate_shard
 
 def peak_mb():
@@ -268,26 +242,120 @@ def test_shard_never_holds_a_whole_view(tmp_path):
     assert grown("shard") < 0.5 * view
 
 
-@pytest.mark.parametrize(
-    ("harm", "words"),
-    [
-        (None, None),
-        (lambda x, y: (x, y[::-1]), "not what its job wrote"),
-        (lambda x, y: (x[:, 0], y), "damaged"),
-    ],
-    ids=["as it was", "edited", "of another shape"],
-)
-def test_variables_that_do_not_have_the_correlation_of_the_csv_are_not_drawn(tmp_path, harm, words):
+def test_variables_that_do_not_have_the_correlation_of_the_csv_are_not_drawn(tmp_path):
     x, y = np.random.default_rng(0).normal(size=(2, 50, 1))
     row = ("one", "fourier", 100, 1e-3, 1, np.corrcoef(x.T, y.T)[0, 1], 0.01, 0.1)
     inference = pd.DataFrame([row], columns=INFERENCE_COLUMNS)
     (tmp_path / "one").mkdir()
     loadings = write_with_record(tmp_path / "one" / "fourier.loadings.csv", inference)
     variables = str(tmp_path / "one" / "fourier.variables.npz")
-    x, y = harm(x, y) if harm else (x, y)
     np.savez(variables, part=np.full(50, "test"), x=x, y=y)
-    if harm is None:
-        assert read_models([loadings], [variables], inference).keys() == {("one", "fourier")}
-    else:
+    assert read_models([loadings], [variables], inference).keys() == {("one", "fourier")}
+    for words, first in (("not what its job wrote", x[::-1]), ("damaged", x[:, 0])):
+        np.savez(variables, part=np.full(50, "test"), x=first, y=y)
         with pytest.raises(DataError, match=f"npz: {words}.+Delete .+npz and run again"):
             read_models([loadings], [variables], inference)
+
+
+COMMON = TRIAL | {"split": OF_DIGITS, "components": 4, "seed": 3}
+NETWORK = {"hidden": [20, 20], "regs": [1e-4, 1e-1], "patience": 5, "epochs": 3}
+ADAM = {"learning_rates": [1e-2, 1e-4], "batch_size": 200}
+LBFGS = {"decays": [1e-3], "noise": 0.5, "pretraining_decay": 1e-3, "steps": 3}
+DEEP = Deep(**COMMON, network="dcca", baseline=NETWORK | ADAM)
+DEEP_2013 = Deep(**COMMON, network="dcca2013", baseline=NETWORK | LBFGS)
+SIZES = {"sizes": [100, 400, 5000], "regs": [1e-3, 1e-2], "chosen_up_to": 400}
+KERNEL = Trial(**COMMON, baseline=SIZES)
+
+
+@pytest.fixture
+def digits(prepared):
+    return prepared("digits")
+
+
+def test_split_without_tuning_rows_sets_training_rows_aside(digits):
+    split = {"scheme": "random", "train": 1400, "tune": None, "test": 397}
+    assert Deep(**COMMON | {"split": split}).rows_with_tuning(digits).sizes == (1260, 140, 397)
+    assert DEEP.rows_with_tuning(digits).sizes == (1200, 200, 397)
+
+
+@pytest.mark.parametrize("deep", [DEEP, DEEP_2013], ids=NETWORKS)
+def test_deep_rows_say_what_was_fitted_and_how_long_it_took(digits, tmp_path, deep):
+    first, again = (
+        fit_deep(deep, digits, lambda number: tmp_path / f"{number}.npz") for _ in range(2)
+    )
+    sums, curve, search = first
+    (row,) = sums.to_dict("records")
+    units = {"dcca": "relu", "dcca2013": "cube root"}[deep.network]
+    assert row["method"] == deep.network
+    assert row["architecture"] == f"32-20-20-4; 32-20-20-4; {units}"
+    assert row["parameters"] == 2 * (33 * 20 + 21 * 20 + 21 * 4)
+    assert (row["n_train"], row["n_tune"], row["n_test"]) == (1200, 200, 397)
+    assert curve["epoch"].tolist() == [1, 2, 3]
+    assert curve["minutes"].is_monotonic_increasing
+    assert row["minutes"] > curve["minutes"].iloc[-1] > 0
+    assert row["tune_sum"] == pytest.approx(curve["tune_sum"].max(), abs=1e-9)
+    assert 0 < row["test_sum_signed"] <= row["test_sum"] < 4
+    # Every candidate was judged on tuning rows, and none but the best of them on test rows.
+    assert len(search) == len(deep.candidates()) == search["tune_sum"].nunique()
+    assert search["n_tune"].eq(200).all()
+    assert not any("test" in column for column in search)
+    best = search.loc[search["tune_sum"].idxmax()]
+    assert search["is_chosen"].sum() == best["is_chosen"] == 1
+    assert (row["reg"], row["tune_sum"]) == (best["reg"], best["tune_sum"])
+    # Again, from its checkpoints, training was at its end.
+    assert again.sums["test_sum"].tolist() == sums["test_sum"].tolist()
+    assert again.curve["minutes"].tolist() == curve["minutes"].tolist()
+    assert again.sums["minutes"].iloc[0] > curve["minutes"].iloc[-1]
+
+
+def test_candidates_are_all_combinations_and_start_from_the_same_weights():
+    found = [(each["reg"], each["learning_rate"]) for each in DEEP.candidates()]
+    assert found == [(1e-4, 1e-2), (1e-4, 1e-4), (1e-1, 1e-2), (1e-1, 1e-4)]
+    assert len({DEEP.estimator(each).seed for each in DEEP.candidates()}) == 1
+
+
+def test_kernel_rows_choose_reg_on_tuning_rows_and_keep_it_beyond(digits, tmp_path):
+    rows = fit_kcca(KERNEL, digits, tmp_path / "state.json")
+    assert list(rows) == KCCA_COLUMNS
+    assert rows["n"].tolist() == [100, 400, 1200]  # no more than the training rows
+    assert rows["parameters"].tolist() == [n * (64 + 8) for n in rows["n"]]
+    assert (rows["test_sum"].diff().dropna() > 0).all()
+    tried = PartialRows(tmp_path / "state.json").rows
+    assert [(row["n"], row["reg_over_n"]) for row in tried] == [
+        *((n, reg) for n in (100, 400) for reg in (1e-3, 1e-2)),
+        (1200, rows["reg_over_n"][1]),
+    ]
+    for n, chosen in zip(rows["n"], rows["tune_sum"], strict=True):
+        assert chosen == max(row["tune_sum"] for row in tried if row["n"] == n)
+
+
+def test_size_beyond_memory_is_left_out_with_the_reason(digits, tmp_path, monkeypatch):
+    free = kernel.kcca_bytes(500, 64)
+    monkeypatch.setattr(kernel.psutil, "virtual_memory", lambda: SimpleNamespace(available=free))
+    rows = fit_kcca(KERNEL, digits, tmp_path / "state.json")
+    assert rows["test_sum"].isna().tolist() == [False, False, True]
+    assert "GB of memory" in rows["left_out"].iloc[-1]
+
+
+@pytest.mark.parametrize("harm", ["none", "flip", "cut", "empty"])
+def test_finished_fits_are_made_again_only_if_damaged(tmp_path, capsys, harm):
+    file = tmp_path / "rows.json"
+    first = PartialRows(file).get({"n": 5}, lambda: {"n": 5, "value": 7.0})
+    content = file.read_bytes()
+    harmed = {"flip": content.replace(b"7.0", b"8.0"), "cut": content[:-3], "empty": b""}
+    file.write_bytes(harmed.get(harm, content))
+    again = PartialRows(file).get({"n": 5}, lambda: {"n": 5, "value": 9.0})
+    assert (first["value"], again["value"]) == (7.0, 7.0 if harm == "none" else 9.0)
+    assert ("rows.json: damaged" in capsys.readouterr().err) == (harm != "none")
+
+
+def test_state_is_named_after_what_it_depends_on(tmp_path):
+    old = state_file(tmp_path, "mnist.npz", {"epochs": 3})
+    old.write_text("state")
+    other_job = state_file(tmp_path, "mnist-official.npz", {"epochs": 3})
+    other_job.write_text("state")
+    assert state_file(tmp_path, "mnist.npz", {"epochs": 3}) == old
+    assert old.exists()
+    assert state_file(tmp_path, "mnist.npz", {"epochs": 4}) != old
+    assert not old.exists()
+    assert other_job.exists()

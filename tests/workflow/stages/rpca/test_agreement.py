@@ -5,7 +5,7 @@ import pytest
 
 from rnca import FourierFeatures
 from workflow.lib.exact import centred_kernel, kernel_pca
-from workflow.stages.rpca.agreement import (
+from workflow.stages.rpca.fit import (
     captured,
     operator_norm,
     principal_angles,

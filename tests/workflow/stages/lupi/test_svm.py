@@ -1,4 +1,4 @@
-"""SVM+: against its primal solved by another method, and in its limits."""
+"""SVM paths against separate fits; SVM+ against its primal, and in its limits."""
 
 import sys
 
@@ -7,10 +7,55 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.svm import SVC
 
-from workflow.stages.lupi.svmplus import solve_dual
+from workflow.stages.lupi import svm
+from workflow.stages.lupi.svm import solve_dual, svm_path
+
+COSTS = [1e-3, 1e-1, 1e1, 1e3]
 
 
-def sample(n=24):
+def sample(columns, n=80):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, columns))
+    return X, np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize(
+    ("columns", "costs"), [(3, COSTS[:3]), (200, COSTS)], ids=["overlapping", "separable"]
+)
+def test_path_is_that_of_separate_fits(columns, costs):
+    X, y = sample(columns)
+    path = svm_path(X @ X.T, y, costs)
+    accuracies = path.accuracy(X @ X.T, y)
+    for cost, accuracy, coef, intercept, solved in zip(costs, accuracies, *path, strict=True):
+        model = SVC(C=cost, kernel="linear").fit(X, y)
+        assert solved
+        decision = X @ (X.T @ coef) + intercept
+        assert decision == pytest.approx(model.decision_function(X), abs=5e-3)
+        assert accuracy == np.mean(np.sign(decision) == y)
+
+
+def test_separable_path_is_not_fitted_twice(monkeypatch):
+    fitted = []
+    monkeypatch.setattr(svm, "SVC", lambda **given: fitted.append(1) or SVC(**given))
+    X, y = sample(200)
+    path = svm_path(X @ X.T, y, COSTS)
+    assert len(fitted) < len(COSTS)
+    assert np.array_equal(path.coef[-1], path.coef[-2])
+
+
+def test_path_ends_where_the_solver_does_not(monkeypatch):
+    monkeypatch.setattr(svm, "STEPS_PER_ROW", 2)
+    X, y = sample(3)
+    K = X @ X.T
+    path = svm_path(K, y, COSTS)
+    end = int(path.solved.argmin())
+    assert 0 < end < len(COSTS) - 1
+    assert path.solved.tolist() == [True] * end + [False] * (len(COSTS) - end)
+    tried = ~np.isnan(path.accuracy(K, y))
+    assert tried.tolist() == [True] * (end + 1) + [False] * (len(COSTS) - end - 1)
+
+
+def overlapping(n=24):
     """Draw two classes that overlap, and privileged columns about the margin."""
     rng = np.random.default_rng(2)
     X = rng.normal(size=(n, 2))
@@ -59,7 +104,7 @@ def primal(X, y, privileged, C, gamma):
 )
 def test_solution_is_that_of_the_primal(C, gamma, distinct):
     """Also where rows of equal privileged columns share a slack."""
-    X, y, privileged = sample()
+    X, y, privileged = overlapping()
     privileged = privileged[np.arange(len(X)) % distinct]
     oracle = primal(X, y, privileged, C, gamma).x
     assert np.abs(oracle).max() > 0.5
@@ -68,7 +113,7 @@ def test_solution_is_that_of_the_primal(C, gamma, distinct):
 
 
 def test_tends_to_the_svm_for_independent_privileged_rows_and_small_gamma():
-    X, y, _ = sample()
+    X, y, _ = overlapping()
     svm = SVC(C=1.0, kernel="linear", tol=1e-8).fit(X, y)
     distances = [
         np.abs(solve(X, y, np.eye(len(X)), 1.0, gamma)[:2] - svm.coef_).max()
@@ -80,7 +125,7 @@ def test_tends_to_the_svm_for_independent_privileged_rows_and_small_gamma():
 
 def test_scale_of_the_data_does_not_matter():
     """x/s with C·s² and γ·s² is the same problem."""
-    X, y, privileged = sample()
+    X, y, privileged = overlapping()
     expected = solve(X, y, privileged, 1.0, 0.5)[:3]
     for s in (1e-4, 1e4):
         found = solve(X / s, y, privileged, s**2, 0.5 * s**2)[:3]
@@ -90,9 +135,9 @@ def test_scale_of_the_data_does_not_matter():
 def test_missing_solver_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "piqp", None)
     with pytest.raises(ModuleNotFoundError, match="SVM\\+ is solved by piqp, which is not install"):
-        solve(*sample())
+        solve(*overlapping())
 
 
 def test_extreme_costs_are_refused_not_returned():
     with pytest.raises(FloatingPointError, match="Standardise the columns"):
-        solve(*sample(), 1e30, 1e-30)
+        solve(*overlapping(), 1e30, 1e-30)

@@ -1,0 +1,74 @@
+"""What estimators and feature maps share: parameters, fitted or not, and rows of any kind."""
+
+from numbers import Real
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rnca._core.rows import View
+
+Estimator = TypeVar("Estimator", bound=BaseEstimator)
+
+
+def pair(value: Any, name: str) -> tuple[Any, Any]:
+    """Split a parameter given as a scalar or as an (x, y) pair."""
+    if isinstance(value, tuple | list) or (isinstance(value, np.ndarray) and value.ndim):
+        if len(value) != 2:
+            raise ValueError(f"{name}={value!r}: give one value, or a pair (x, y).")
+        return value[0], value[1]
+    return value, value
+
+
+def single(value: Any, name: str) -> Any:
+    """Return a parameter of an estimator of one view; refuse a pair."""
+    if isinstance(value, tuple | list | np.ndarray) and np.ndim(value):
+        raise ValueError(f"{name}={value!r}: there is one view here; give one value, not a pair.")
+    return value
+
+
+def check_count(value: Any, name: str) -> None:
+    """Refuse anything but an integer of at least 1."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name}={value!r}: give an integer >= 1.")
+
+
+def check_reg(value: Any) -> float:
+    """Return a regulariser as a float; refuse anything but a finite number of at least 0."""
+    number = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    if not isinstance(number, Real) or not 0 <= float(number) < np.inf:
+        raise ValueError(f"reg={value!r}: the regulariser must be a finite number >= 0.")
+    return float(number)
+
+
+def unfitted_copy(estimator: Estimator, keep: tuple[str, ...] = ()) -> Estimator:
+    """Copy an estimator without its fitted attributes, but for those to keep.
+
+    Names of fitted attributes end in an underscore.
+    """
+    copied = object.__new__(type(estimator))
+    copied.__dict__ = {
+        name: value
+        for name, value in vars(estimator).items()
+        if not name.endswith("_") or name in keep
+    }
+    return copied
+
+
+class RowsMixin:
+    """Estimators that read rows, dense or sparse, by `View`; the first of their bases."""
+
+    def _view_to_use(self, X: Any, fitted: str | None = None) -> View:
+        """Check that this is fitted, and that X has the columns it was fitted to."""
+        check_is_fitted(self, fitted)
+        view = View(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return view
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        if tags.transformer_tags is not None:
+            tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
