@@ -8,8 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from workflow.lib.figures import GREY, LOOK, STYLE, end_labels, error_bars, legend, wrapped
-from workflow.lib.published import METHODS, comparable
-from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES
+from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES, METHODS, comparable
 from workflow.stages.rcca.tables import PROTOCOL_NAMES, Titles, with_protocol
 
 _NAMES = MAP_NAMES | BASELINE_NAMES

@@ -15,8 +15,7 @@ from rnca._core.moments import Correlations
 from workflow.data.errors import DataError
 from workflow.lib.figures import FAINT, GREY, LOOK, STYLE, wrapped
 from workflow.lib.provenance import read_csv
-from workflow.lib.sentences import sentence
-from workflow.lib.tables import MAP_NAMES
+from workflow.lib.tables import MAP_NAMES, sentence
 from workflow.stages.rcca.tables import Block, Columns, Titles, block, value
 
 INFERENCE_COLUMNS = (
