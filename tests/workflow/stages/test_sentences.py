@@ -8,7 +8,7 @@ from workflow.lib.tables import sentence, span, write_sentences
 from workflow.stages.autoencoder import report as autoencoder
 from workflow.stages.bounds import report as bounds
 from workflow.stages.extensions import report as extensions
-from workflow.stages.rcca import own
+from workflow.stages.rcca import figures, tables
 from workflow.stages.rcca import sentences as rcca
 from workflow.stages.rpca import report as rpca
 
@@ -93,17 +93,17 @@ def test_model_of_own_data_says_what_was_chosen_and_what_is_real():
     rows = [
         ("one", "fourier", 100, 1e-3, k, r, p, 0.1) for k, r, p in ((1, 0.95, 0.01), (2, 0.05, 0.3))
     ]
-    inference = pd.DataFrame(rows, columns=own.INFERENCE_COLUMNS)
-    assert own.on_model(inference, TITLES) == (
+    inference = pd.DataFrame(rows, columns=tables.INFERENCE_COLUMNS)
+    assert rcca.on_model(inference, TITLES) == (
         "MNIST, RCCA, Fourier: 1 of 2 components are significant at 5 %, the first with a "
         "correlation of 0.95 on test rows (p = 0.01); cross-validation chose m = 100, reg = 0.001."
     )
-    (block,) = own.model_blocks(inference, TITLES)
+    (block,) = tables.model_blocks(inference, TITLES)
     assert block.text == "m = 100, reg = 0.001, by cross-validation"
     assert block.cells[1] == ["2", "0.050", "0.3", "0.100"]
     loadings = frame("view column component_1", ("x", 0, 0.2), ("x", 1, -0.9), ("y", 0, 0.5))
-    model = own.Model(loadings, np.zeros(3), np.ones(3))
-    figure = own.model_figure(inference, {("one", "fourier"): model}, TITLES)
+    model = loadings, np.zeros(3), np.ones(3)
+    figure = figures.model_figure(inference, {("one", "fourier"): model}, TITLES)
     names = [label.get_text() for label in figure.axes[1].get_yticklabels()]
     assert names == ["y, 0", "x, 0", "x, 1"]  # the largest on top
 

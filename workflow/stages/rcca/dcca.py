@@ -1,31 +1,55 @@
 """Deep canonical correlation analysis, as trained today and as in 2013 (Andrew et al.)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from os import PathLike
 from pathlib import Path
+from time import perf_counter, process_time
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
+import scipy.linalg
+from threadpoolctl import threadpool_info, threadpool_limits
 from tqdm import tqdm
 
+from rnca._core.files import replacing
 from rnca._core.rows import FloatArray, grid
 from rnca._core.seeding import streams
 from rnca.cca import RCCA
-from workflow.stages.rcca.networks import Network
-from workflow.stages.rcca.training import FullBatch, MiniBatches, Stopwatch, Training
-from workflow.stages.rcca.workers import Run, workers
+from workflow.stages.rcca.networks import Adam, Network, minimised
 
 # Enough to find the canonical variables of the outputs while training: all rows serve at the end.
 _WATCHED_ROWS = 10_000
 _CHUNK = 4096
 
+Matrix = npt.NDArray[np.float64]
+Pair = Sequence[FloatArray]
+# Calls a function with the items of each of some sequences, as map does, in threads.
+Run = Callable[..., Iterator[Any]]
+
+
+class Epoch(NamedTuple):
+    """What is known after an epoch, from 1.
+
+    Times are since the fit began, elapsed and of all cores; of a fit that was broken off, the time
+    that led to what was kept. The (regularised) sum of correlations on training rows is the mean
+    over mini-batches, or of all rows.
+    """
+
+    epoch: int
+    seconds: float
+    cpu_seconds: float
+    train_sum: float
+    tune_sum: float
+
 
 class Scaling(NamedTuple):
     """Brings a view to mean 0 in every column and to variance 1 on average over columns."""
 
-    mean: npt.NDArray[np.float64]
+    mean: Matrix
     scale: float
 
     def __call__(self, view: Any) -> FloatArray:
@@ -47,6 +71,9 @@ class DCCA:
     ``components`` is the number of canonical variables and of outputs of each network; ``reg`` is
     added to the diagonals of the outputs' covariances; training ends after ``patience`` epochs
     without a better sum on tuning rows.
+
+    The two networks are independent but for the correlation of their outputs: each is a thread's
+    work, so that the number of threads changes no bit.
     """
 
     components: int
@@ -66,100 +93,159 @@ class DCCA:
         The checkpoint is written after every epoch. If it exists, training goes on from there, and
         ends as it would have without a break: it must be of the same data and settings.
         """
-        watch = Stopwatch()
-        scalings = [_scaling(view) for view in train]
+        self._started = _clock()
+        self.scalings_ = [_scaling(view) for view in train]
         own, held_out = (
-            [scale(view) for scale, view in zip(scalings, part, strict=True)]
+            [scale(view) for scale, view in zip(self.scalings_, part, strict=True)]
             for part in (train, tune)
         )
         sizes = [(view.shape[1], *self.hidden, self.components) for view in own]
-        networks = [Network(each, self.activation) for each in sizes]
+        self.networks_ = [Network(each, self.activation) for each in sizes]
         rng, order = streams(self.seed, 2)
-        for network in networks:
+        for network in self.networks_:
             network.draw(rng)
-        training = self.training(networks, watch, order)
-        with workers() as run:
-            self._train(run, training, own, held_out, checkpoint)
-            for network, best in zip(networks, training.best, strict=True):
+        self.history_: list[Epoch] = []
+        # The networks hold the parameters of the last step, these are of the best epoch.
+        self._best = [network.parameters.copy() for network in self.networks_]
+        self._begin(order)
+        with _workers() as run:
+            self._train(run, own, held_out, checkpoint)
+            for network, best in zip(self.networks_, self._best, strict=True):
                 network.parameters[:] = best
-            self.cca_ = self._cca(run, networks, own)
-        self.networks_, self.scalings_, self.history_ = networks, scalings, training.history
-        self.best_epoch_ = len(self.history_) - training.epochs_since_best
-        self.seconds_, self.cpu_seconds_ = watch.read()
+            self.cca_ = self._cca(run, own)
+        self.best_epoch_ = len(self.history_) - self._epochs_since_best()
+        self.seconds_, self.cpu_seconds_ = (_clock() - self._started).tolist()
         return self
 
-    def component_correlations(self, views: Sequence[Any]) -> npt.NDArray[np.float64]:
+    def component_correlations(self, views: Sequence[Any]) -> Matrix:
         """Correlation of each pair of canonical variables on rows of both views, signed."""
-        outputs = [
-            network.outputs(scale(view))
-            for network, scale, view in zip(self.networks_, self.scalings_, views, strict=True)
-        ]
-        return self.cca_.component_correlations(*outputs)
+        scaled = [scale(view) for scale, view in zip(self.scalings_, views, strict=True)]
+        return self.cca_.component_correlations(*map(Network.outputs, self.networks_, scaled))
 
     def score(self, views: Sequence[Any]) -> float:
         """Sum over components of the absolute correlation on rows of both views."""
         return float(np.abs(self.component_correlations(views)).sum())
 
-    def training(
-        self, networks: Sequence[Network], watch: Stopwatch, rng: np.random.Generator
-    ) -> Training:
-        """Return the way in which drawn networks are trained."""
+    def _begin(self, rng: np.random.Generator) -> None:
+        """Draw what training needs beside the networks."""
         raise NotImplementedError
 
-    def prepare(self, run: Run, training: Training, views: Sequence[FloatArray]) -> None:
+    def _prepare(self, run: Run, views: Pair) -> None:
         """Do what comes before the first epoch: nothing."""
 
-    def _train(
-        self, run: Run, training: Training, own: Any, held_out: Any, checkpoint: Any
-    ) -> None:
+    def _train_epoch(self, run: Run, views: Pair) -> float:
+        """Train for one epoch; return the sum of correlations on training rows."""
+        raise NotImplementedError
+
+    def _train(self, run: Run, own: Pair, held_out: Pair, checkpoint: Any) -> None:
         watched = [view[:_WATCHED_ROWS] for view in own]
-
-        def tune_sum() -> float:
-            outputs = _outputs(run, training.networks, held_out)
-            return self._cca(run, training.networks, watched).score(*outputs)
-
         if checkpoint is not None and Path(checkpoint).exists():
-            training.load(checkpoint)
+            self._load(checkpoint)
         else:
-            self.prepare(run, training, own)
-        done = len(training.history)
+            self._prepare(run, own)
+        done = len(self.history_)
         with tqdm(total=self.epochs, initial=done, desc="deep CCA", unit="epoch") as bar:
-            while (
-                len(training.history) < self.epochs and training.epochs_since_best < self.patience
-            ):
-                training.epoch(run, own, tune_sum)
+            while len(self.history_) < self.epochs and self._epochs_since_best() < self.patience:
+                train_sum = self._train_epoch(run, own)
+                outputs = run(Network.outputs, self.networks_, held_out)
+                tune_sum = self._cca(run, watched).score(*outputs)
+                if tune_sum > max((each.tune_sum for each in self.history_), default=-np.inf):
+                    self._best = [network.parameters.copy() for network in self.networks_]
+                seconds, cpu_seconds = (_clock() - self._started).tolist()
+                number = len(self.history_) + 1
+                self.history_.append(Epoch(number, seconds, cpu_seconds, train_sum, tune_sum))
                 if checkpoint is not None:
-                    training.save(checkpoint)
-                bar.set_postfix(tune=f"{training.history[-1].tune_sum:.2f}", refresh=False)
+                    self._save(checkpoint)
+                bar.set_postfix(tune=f"{tune_sum:.2f}", refresh=False)
                 bar.update()
 
-    def _cca(self, run: Run, networks: Sequence[Network], views: Sequence[FloatArray]) -> RCCA:
+    def _cca(self, run: Run, views: Pair) -> RCCA:
         linear = RCCA(self.components, feature_map="linear", reg=self.reg, dtype="float64")
-        return linear.fit(*_outputs(run, networks, views))
+        return linear.fit(*run(Network.outputs, self.networks_, views))
+
+    def _epochs_since_best(self) -> int:
+        sums = [each.tune_sum for each in self.history_]
+        return len(sums) - 1 - int(np.argmax(sums)) if sums else 0
+
+    def _gradients(self, run: Run, rows: Pair) -> tuple[float, list[FloatArray]]:
+        """Compute the sum of correlations on some rows, and its gradients with the sign changed."""
+        values = list(run(Network.forward, self.networks_, rows))
+        hx, hy = (each[-1] for each in values)
+        if not (np.isfinite(hx).all() and np.isfinite(hy).all()):
+            raise FloatingPointError(
+                f"the networks' outputs left the range of numbers in epoch "
+                f"{len(self.history_) + 1}: lower the learning rate."
+            )
+        total, slopes = correlation_and_slopes(hx, hy, self.reg)
+        down = [(-slope).astype(hx.dtype) for slope in slopes]
+        return total, list(run(Network.backward, self.networks_, values, down))
+
+    def _save(self, path: str | PathLike[str]) -> None:
+        """Write all that the next epoch depends on, as a whole or not at all."""
+        with replacing(path) as partial, partial.open("wb") as stream:
+            np.savez(stream, history=np.array(self.history_), **self._arrays())
+
+    def _load(self, path: str | PathLike[str]) -> None:
+        """Take up the training that `_save` wrote; refuse a file that is damaged or of others."""
+        with Path(path).open("rb") as stream:
+            try:
+                stored = dict(np.load(stream, allow_pickle=False))
+                for name, array in self._arrays().items():
+                    array[:] = stored[name]
+                history = [Epoch(int(row[0]), *map(float, row[1:])) for row in stored["history"]]
+                last = history[-1]
+            except MemoryError:
+                raise
+            # zipfile and numpy raise almost anything on a broken file.
+            except Exception as error:
+                raise ValueError(
+                    f"{path}: not a complete checkpoint of these networks ({error}). Delete it to "
+                    "train from the start."
+                ) from error
+        self.history_ = history
+        self._started -= (last.seconds, last.cpu_seconds)
+
+    def _arrays(self) -> dict[str, Any]:
+        """Return the arrays that the next epoch depends on, by name."""
+        parameters = [network.parameters for network in self.networks_]
+        return _by_view("parameters", parameters) | _by_view("best", self._best)
 
 
 @dataclass(kw_only=True)
 class Today(DCCA):
-    """Rectified units, Adam on mini-batches of several times ``components`` rows."""
+    """Rectified units, Adam on mini-batches of several times ``components`` rows.
+
+    The learning rate falls to 0 by the last step of the last epoch, along half a cosine wave.
+    """
 
     learning_rate: float
     batch_size: int
 
     activation = "relu"
 
-    def training(
-        self, networks: Sequence[Network], watch: Stopwatch, rng: np.random.Generator
-    ) -> Training:
-        """Return Adam on mini-batches."""
-        return MiniBatches(
-            networks,
-            self.reg,
-            watch,
-            learning_rate=self.learning_rate,
-            batch_size=self.batch_size,
-            epochs=self.epochs,
-            seed=int(rng.integers(2**32)),
-        )
+    def _begin(self, rng: np.random.Generator) -> None:
+        self._order_seed = int(rng.integers(2**32))
+        self._optimisers = [Adam(network.parameters) for network in self.networks_]
+
+    def _train_epoch(self, run: Run, views: Pair) -> float:
+        """Go over the rows in a new order; return the mean over mini-batches of their sums."""
+        sums, done, n = [], len(self.history_), len(views[0])
+        order = np.random.default_rng([self._order_seed, done]).permutation(n)
+        size = min(self.batch_size, n)
+        batches = n // size
+        for number in range(batches):
+            rows = order[number * size : (number + 1) * size]
+            steps = done * batches + number
+            rate = self.learning_rate * (1 + np.cos(np.pi * steps / (self.epochs * batches))) / 2
+            total, gradients = self._gradients(run, [view[rows] for view in views])
+            for optimiser, gradient in zip(self._optimisers, gradients, strict=True):
+                optimiser.step(gradient, rate, steps + 1)
+            sums.append(total)
+        return float(np.mean(sums))
+
+    def _arrays(self) -> dict[str, Any]:
+        means, squares = zip(*((each.mean, each.square) for each in self._optimisers), strict=True)
+        return super()._arrays() | _by_view("mean", means) | _by_view("square", squares)
 
 
 @dataclass(kw_only=True)
@@ -168,6 +254,8 @@ class Of2013(DCCA):
 
     ``noise`` is the standard deviation in pretraining, where views have variance 1; the decays are
     weights of the squared parameters; ``steps`` are of an epoch and of each layer's pretraining.
+    L-BFGS begins each epoch without memory of the one before: a checkpoint then holds all that the
+    rest depends on.
     """
 
     noise: float
@@ -177,30 +265,80 @@ class Of2013(DCCA):
 
     activation = "cube root"
 
-    def training(
-        self, networks: Sequence[Network], watch: Stopwatch, rng: np.random.Generator
-    ) -> Training:
-        """Return L-BFGS on all rows."""
-        self._noise_seeds = rng.integers(2**32, size=len(networks))
-        return FullBatch(networks, self.reg, watch, decay=self.decay, steps=self.steps)
+    def _begin(self, rng: np.random.Generator) -> None:
+        self._noise_seeds = rng.integers(2**32, size=len(self.networks_))
 
-    def prepare(self, run: Run, training: Training, views: Sequence[FloatArray]) -> None:
+    def _prepare(self, run: Run, views: Pair) -> None:
         """Pretrain the hidden layers of both networks."""
-        settings = (self.noise, self.pretraining_decay, self.steps)
-        each = zip(training.networks, views, self._noise_seeds, strict=True)
-        tasks = [
-            partial(network.pretrain, view, np.random.default_rng(seed), *settings)
-            for network, view, seed in each
-        ]
-        for future in run(tasks):
-            future.result()
+
+        def pretrain(network: Network, view: FloatArray, seed: int) -> None:
+            rng = np.random.default_rng(seed)
+            network.pretrain(view, rng, self.noise, self.pretraining_decay, self.steps)
+
+        list(run(pretrain, self.networks_, views, self._noise_seeds))
+
+    def _train_epoch(self, run: Run, views: Pair) -> float:
+        """Take ``steps`` of L-BFGS; return the sum of correlations at the last gradient."""
+        cut = self.networks_[0].parameters.size
+        total = np.nan
+
+        def put(point: FloatArray) -> None:
+            for network, part in zip(self.networks_, (point[:cut], point[cut:]), strict=True):
+                network.parameters[:] = part
+
+        def loss(point: FloatArray) -> tuple[float, FloatArray]:
+            nonlocal total
+            put(point)
+            total, gradients = self._gradients(run, views)
+            slope = np.concatenate(gradients).astype(np.float64) + 2 * self.decay * point
+            return self.decay * float(point @ point) - total, slope
+
+        start = np.concatenate([network.parameters for network in self.networks_])
+        put(minimised(loss, start, self.steps))
+        return total
 
 
-def _outputs(
-    run: Run, networks: Sequence[Network], views: Sequence[FloatArray]
-) -> list[FloatArray]:
-    tasks = [partial(network.outputs, view) for network, view in zip(networks, views, strict=True)]
-    return [future.result() for future in run(tasks)]
+def correlation_and_slopes(hx: FloatArray, hy: FloatArray, reg: float) -> tuple[float, Pair]:
+    """Compute the sum of canonical correlations of two sets of outputs, and its slopes.
+
+    Outputs have the shape (rows, k), with more rows than k; ``reg`` is added to the diagonals of
+    their covariances. The sum is of all k singular values of the whitened cross-covariance; the
+    slopes along ``hx`` and ``hy`` have their shapes, in float64.
+    """
+    n = len(hx)
+    centred: list[Matrix] = [h - h.mean(axis=0, dtype=np.float64) for h in (hx, hy)]
+    roots = [
+        scipy.linalg.cholesky(h.T @ h / (n - 1) + reg * np.eye(h.shape[1]), lower=True)
+        for h in centred
+    ]
+    T = scipy.linalg.solve_triangular(roots[0], centred[0].T @ centred[1] / (n - 1), lower=True)
+    T = scipy.linalg.solve_triangular(roots[1], T.T, lower=True).T
+    U, rho, Vt = scipy.linalg.svd(T, full_matrices=False)
+    bases = [
+        scipy.linalg.solve_triangular(root, directions, lower=True, trans="T")
+        for root, directions in zip(roots, (U, Vt.T), strict=True)
+    ]
+    u, v = (h @ basis for h, basis in zip(centred, bases, strict=True))
+    # Andrew et al. 2013, Eqs. 11 to 13, written in the canonical variables u and v.
+    slopes = [(v - u * rho) @ bases[0].T / (n - 1), (u - v * rho) @ bases[1].T / (n - 1)]
+    return float(rho.sum()), slopes
+
+
+@contextmanager
+def _workers() -> Iterator[Run]:
+    """As many threads as BLAS may use, with BLAS held to one thread in each."""
+    counts = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(max(counts, default=1)) as pool:
+        yield pool.map
+
+
+def _clock() -> Matrix:
+    """Return seconds elapsed, and seconds of all cores in this process, since some moment."""
+    return np.array([perf_counter(), process_time()])
+
+
+def _by_view(what: str, arrays: Sequence[FloatArray]) -> dict[str, Any]:
+    return {f"{what}_{view}": array for view, array in zip("xy", arrays, strict=True)}
 
 
 def _scaling(view: Any) -> Scaling:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,8 +13,7 @@ from workflow.lib.job import job
 from workflow.lib.provenance import write_csv
 from workflow.lib.seeding import derived_seed
 from workflow.stages.rcca.dcca import DCCA, Of2013, Today
-from workflow.stages.rcca.partial import state_file
-from workflow.stages.rcca.trial import Trial
+from workflow.stages.rcca.trial import Trial, state_file
 
 NETWORKS: dict[str, type[DCCA]] = {"dcca": Today, "dcca2013": Of2013}
 # Settings with several values, of which the tuning rows choose one, and what one is called.
@@ -37,18 +36,13 @@ class Deep(Trial):
         return made(components=self.components, **fixed, **candidate, seed=seed)
 
 
-class Outcome(NamedTuple):
-    """The best candidate on tuning rows: its ``sums`` on test rows, its epochs; and all of them."""
-
-    sums: pd.DataFrame
-    curve: pd.DataFrame
-    search: pd.DataFrame
-
-
-def fit_deep(deep: Deep, data: Prepared, checkpoint: Callable[[int], Path]) -> Outcome:
+def fit_deep(
+    deep: Deep, data: Prepared, checkpoint: Callable[[int], Path]
+) -> dict[str, pd.DataFrame]:
     """Train every candidate, choose one on tuning rows and evaluate it on test rows.
 
-    ``checkpoint`` names the file from which the training of a candidate goes on if broken off.
+    ``sums`` and ``curve`` are of the one chosen, ``search`` of all. ``checkpoint`` names the file
+    from which the training of a candidate goes on if it was broken off.
     """
     rows = deep.rows_with_tuning(data)
     train, tune, test = deep.parts(data, rows)
@@ -75,7 +69,8 @@ def fit_deep(deep: Deep, data: Prepared, checkpoint: Callable[[int], Path]) -> O
     curve = [{**labels, **_minutes(epoch._asdict())} for epoch in model.history_]
     for number, each in enumerate(search):
         each["is_chosen"] = number == best
-    return Outcome(pd.DataFrame([record]), pd.DataFrame(curve), pd.DataFrame(search))
+    found = {"sums": [record], "curve": curve, "search": search}
+    return {what: pd.DataFrame(rows) for what, rows in found.items()}
 
 
 def _training(model: DCCA, tune: Any) -> dict[str, Any]:
@@ -108,8 +103,7 @@ if __name__ == "__main__":
             return state_file(snakemake.params.state, name, made_by)
 
         deep = Deep(**vars(asked))
-        outcome = fit_deep(deep, data, checkpoint)
-        for what, frame in outcome._asdict().items():
+        for what, frame in fit_deep(deep, data, checkpoint).items():
             write_csv(snakemake.output[what], frame)
         for number in range(len(deep.candidates())):
             checkpoint(number).unlink(missing_ok=True)

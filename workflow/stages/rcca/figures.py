@@ -1,13 +1,29 @@
-"""Figures of the rcca stage: correlation against m and against minutes, and what reg brings."""
+"""Figures of the rcca stage: correlation against m and minutes, what reg brings, kept models."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
-from workflow.lib.figures import GREY, LOOK, STYLE, end_labels, error_bars, legend, wrapped
+from rnca._core.moments import Correlations
+from workflow.data.errors import DataError
+from workflow.lib.figures import (
+    FAINT,
+    GREY,
+    LOOK,
+    STYLE,
+    end_labels,
+    error_bars,
+    legend,
+    wrapped,
+)
+from workflow.lib.provenance import read_csv
 from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES, METHODS, comparable
 from workflow.stages.rcca.tables import PROTOCOL_NAMES, Titles, with_protocol
 
@@ -18,7 +34,10 @@ _DEEP = ("dcca", "dcca2013")
 _PUBLISHED = {method: kind for kind, method in METHODS.items()} | {"dcca": "dcca"}
 _M = "number of random features $m_x = m_y$"
 _SUM = "sum of test correlations"
+_BARS = 4  # of each view, in the figure of a kept model
 _THIN: dict[str, Any] = {"linestyle": "--", "linewidth": 1.0, "markersize": 3.5}
+
+Model = tuple[pd.DataFrame, NDArray[np.float64], NDArray[np.float64]]
 
 
 def _panels(
@@ -207,3 +226,73 @@ def cv_figure(choice: pd.DataFrame, titles: Titles) -> Figure:
             axes.set(xticks=m, xlim=(0, 2 * m[0]))
     _name_lines(figure, [axes for (axes,) in panels])
     return figure
+
+
+def read_models(
+    loadings: Iterable[str], variables: Iterable[str], inference: pd.DataFrame
+) -> dict[tuple[str, str], Model]:
+    """Read kept models, by experiment and map, from ``…/<experiment>/<map>.<what>``.
+
+    Of each: its loadings, and the first pair of canonical variables on test rows.
+    """
+    first = inference[inference["component"] == 1].set_index(["experiment", "feature_map"])
+    found = {}
+    for file, arrays in zip(loadings, variables, strict=True):
+        key = Path(file).parent.name, Path(file).name.partition(".")[0]
+        remedy = f"Delete {arrays} and run again to make it anew"
+        try:
+            with np.load(arrays, allow_pickle=False) as kept:
+                x, y = (kept[view][kept["part"] == "test", 0] for view in "xy")
+        # zipfile and numpy raise almost anything on a damaged file.
+        except Exception as error:
+            raise DataError(f"{arrays}: damaged ({error}). {remedy}") from error
+        # An npz file has no record beside it, but its variables must have the correlation that a
+        # CSV with a record gives, but for rounding to float32.
+        (correlation,) = Correlations().update(x[:, None], y[:, None]).values()
+        if not abs(correlation - first.loc[key, "test_correlation"]) < 1e-4:
+            raise DataError(f"{arrays}: not what its job wrote. {remedy}")
+        found[key] = read_csv(file), x, y
+    return found
+
+
+@matplotlib.rc_context(STYLE)
+def model_figure(
+    inference: pd.DataFrame, models: Mapping[tuple[str, str], Model], titles: Titles
+) -> Figure:
+    """Correlations, the largest loadings of component 1, and its scatter: a row per model."""
+    figure = Figure(figsize=(10.2, 3.1 * max(len(models), 1)), layout="constrained")
+    for place, ((name, kind), (loadings, x, y)) in enumerate(models.items()):
+        left, middle, right = (
+            figure.add_subplot(len(models), 3, 3 * place + column) for column in (1, 2, 3)
+        )
+        own = (inference["experiment"] == name) & (inference["feature_map"] == kind)
+        _correlations(left, inference[own], kind)
+        left.set_title(wrapped(f"{titles[name]}, {MAP_NAMES[kind]}"))
+        _bars(middle, loadings, kind)
+        # Unlike the page's own grey, what is rasterised looks the same on a dark ground.
+        colour = FAINT if kind == "linear" else LOOK[kind]["color"]
+        right.scatter(x, y, s=6, color=colour, rasterized=True)
+        right.set(xlabel="first view, component 1", ylabel="second view, component 1")
+        right.set_title("canonical variables of test rows")
+    return figure
+
+
+def _correlations(axes: Any, rows: pd.DataFrame, kind: str) -> None:
+    look = {"marker": "o", **LOOK[kind], "linestyle": "none"}
+    axes.plot(rows["component"], rows["test_correlation"], label="test rows", **look)
+    chance = {"color": GREY, "linestyle": "--", "label": "95 % of random pairings"}
+    axes.plot(rows["component"], rows["null_95"], **chance)
+    axes.set(xlabel="component", ylabel="correlation on test rows")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend()
+
+
+def _bars(axes: Any, loadings: pd.DataFrame, kind: str) -> None:
+    ordered = loadings.iloc[loadings["component_1"].abs().argsort().to_numpy()]
+    largest = ordered.groupby("view").tail(_BARS)
+    shown = largest.sort_values("view", ascending=False, kind="stable")  # from below
+    names = [f"{row['view']}, {row['column']}" for row in shown.to_dict("records")]
+    axes.barh(names, shown["component_1"], color=LOOK[kind]["color"])
+    axes.axvline(0, color=GREY, linewidth=0.8)
+    axes.set(xlabel="loading on component 1", ylabel="view, column")
+    axes.set_title("largest loadings of each view")

@@ -2,10 +2,9 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -72,8 +71,7 @@ class Experiment(Trial):
         }
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What one fit yields: sums by m, the same at other values of reg, and each component."""
 
     sums: pd.DataFrame

@@ -1,7 +1,12 @@
 """Exact kernel CCA on growing parts of the training rows that RCCA is fitted to."""
 
 import functools
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Mapping
 from os import PathLike
+from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
@@ -9,31 +14,48 @@ import numpy as np
 import pandas as pd
 import psutil
 
+from rnca._core.files import replacing
 from workflow.data.prepared import Prepared, load_prepared
 from workflow.data.splits import Split
 from workflow.lib.job import job
 from workflow.lib.kcca import KCCA, kcca_bytes
 from workflow.lib.provenance import peak_mb, write_csv
 from workflow.lib.seeding import derived_seed
-from workflow.stages.rcca.partial import PartialRows, state_file
-from workflow.stages.rcca.trial import Trial
+from workflow.stages.rcca.trial import Trial, state_file
 
 KCCA_COLUMNS = [
-    "method",
-    "n",
-    "n_full",
-    "components",
-    "reg_over_n",
-    "parameters",
-    "minutes",
-    "cpu_minutes",
-    "megabytes",
-    "train_sum",
-    "tune_sum",
-    "test_sum",
-    "test_sum_signed",
-    "left_out",
-]
+    "method", "n", "n_full", "components", "reg_over_n", "parameters", "minutes", "cpu_minutes",
+    "megabytes", "train_sum", "tune_sum", "test_sum", "test_sum_signed", "left_out",
+]  # fmt: skip
+
+
+class PartialRows:
+    """The finished rows of a job that was broken off; those of a damaged file are made again."""
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = Path(path)
+        self.rows: list[dict[str, Any]] = []
+        if self.path.exists():
+            digest, _, text = self.path.read_bytes().partition(b"\n")
+            if digest == _digest(text):
+                self.rows = json.loads(text)
+            else:
+                print(f"{self.path}: damaged; its rows are computed again", file=sys.stderr)
+
+    def get(self, key: Mapping[str, Any], compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Return the row with these values, computed and written first if it is not there."""
+        for row in self.rows:
+            if all(row[name] == value for name, value in key.items()):
+                return row
+        self.rows.append(compute())
+        text = json.dumps(self.rows).encode()
+        with replacing(self.path) as partial:
+            partial.write_bytes(_digest(text) + b"\n" + text)
+        return self.rows[-1]
+
+
+def _digest(text: bytes) -> bytes:
+    return hashlib.sha256(text).hexdigest().encode()
 
 
 def fit_kcca(kernel: Trial, data: Prepared, partial: str | PathLike[str]) -> pd.DataFrame:

@@ -55,20 +55,18 @@ def fit_model(experiment: Experiment, data: Prepared) -> Kept:
         "null_95": tested.null_band(0.95),
         "noise_floor": tested.null_sum.mean(),
     }
-    variables: dict[str, Any] = {"row": [], "part": [], "x": [], "y": []}
+    variables = []
     for part in ("train", "tune", "test"):
         wanted = getattr(rows, part)
         if len(wanted):
             x, y = model.transform(*experiment.views(data, rows, part))
-            own = {"row": wanted, "part": np.full(len(wanted), part), "x": x, "y": y}
-            for name, value in own.items():
-                variables[name].append(value)
+            variables.append({"row": wanted, "part": np.full(len(wanted), part), "x": x, "y": y})
     return Kept(
         model,
         _scores(search).assign(**labels),
         pd.DataFrame({**labels, **chosen, **inference}),
         _loadings(model, test),
-        {name: np.concatenate(parts) for name, parts in variables.items()},
+        {name: np.concatenate([part[name] for part in variables]) for name in variables[0]},
     )
 
 

@@ -7,7 +7,7 @@ from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv
 from workflow.lib.tables import write_sentences
-from workflow.stages.rcca import baselines_tables, figures, own, sentences, table1, tables
+from workflow.stages.rcca import baselines_tables, figures, sentences, table1, tables
 from workflow.stages.rcca.tables import write_latex, write_markdown
 
 if __name__ == "__main__":
@@ -61,11 +61,11 @@ if __name__ == "__main__":
             write_csv(out["rcca_speakers.csv"], speakers)
             write_csv(out["rcca_series.csv"], over)
         if "rcca_model.md" in out:
-            inference, _ = read_outcomes(given.inference, own.INFERENCE_COLUMNS)
-            models = own.read_models(given.loadings, given.variables, inference)
-            write_markdown(out["rcca_model.md"], own.model_blocks(inference, titles))
-            save(own.model_figure(inference, models, titles), out, "rcca_model")
-            said["rcca_model"] = own.on_model(inference, titles)
+            inference, _ = read_outcomes(given.inference, tables.INFERENCE_COLUMNS)
+            models = figures.read_models(given.loadings, given.variables, inference)
+            write_markdown(out["rcca_model.md"], tables.model_blocks(inference, titles))
+            save(figures.model_figure(inference, models, titles), out, "rcca_model")
+            said["rcca_model"] = sentences.on_model(inference, titles)
         if "rcca_minutes.md" in out:
             write_markdown(out["rcca_minutes.md"], table1.minutes_blocks(summary, titles))
             figure = figures.minutes_figure(summary, curve, published, paper, titles)

@@ -14,7 +14,14 @@ from workflow.lib.tables import (
     sentence,
     span,
 )
-from workflow.stages.rcca.tables import Series, Titles, leaked_shares, of_series, with_protocol
+from workflow.stages.rcca.tables import (
+    Series,
+    Titles,
+    by_model,
+    leaked_shares,
+    of_series,
+    with_protocol,
+)
 
 _METHODS = {"linear_cca": "linear CCA", **FEATURES, **BASELINE_NAMES}
 _PROTOCOLS = {"utterances": "with whole utterances held out", "frames": "on random frames"}
@@ -184,3 +191,17 @@ def _against(method: str, rows: pd.DataFrame) -> str:
     known = {kind: rows[f"{kind}_less"].dropna() for kind in FEATURES}
     words = [f"{FEATURES[kind]} {span(less, '+.1f')}" for kind, less in known.items() if len(less)]
     return f"{' and '.join(words)} against {BASELINE_NAMES[method]}"
+
+
+def on_model(inference: pd.DataFrame, titles: Titles) -> str:
+    """Say what was chosen, and how many components are more than chance."""
+    clauses = []
+    for title, rows in by_model(inference, titles):
+        first, real = rows.iloc[0], (rows["p_value"] <= 0.05).sum()
+        clauses.append(
+            f"{title}: {real} of {len(rows)} components are "
+            f"significant at 5 %, the first with a correlation of {first['test_correlation']:.2f} "
+            f"on test rows (p = {first['p_value']:.2g}); cross-validation chose "
+            f"m = {first['m']:.0f}, reg = {first['reg']:g}"
+        )
+    return sentence(clauses)

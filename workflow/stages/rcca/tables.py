@@ -1,7 +1,7 @@
-"""Tables in blocks, as Markdown or LaTeX; and the smaller ones: chosen reg, variants, leaks."""
+"""Tables in blocks, as Markdown or LaTeX; and smaller ones: chosen reg, variants, leaks, models."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -21,6 +21,9 @@ _LEAKS = ("duplicate in x", "duplicate in y", "duplicate in both", "shared frame
 _PAIR = ["feature_map", "m", "repeat"]
 _FIT = ["experiment", *_PAIR]
 CV_COLUMNS = (*_FIT, "reg", "cv_sum", "test_sum", "predicted_error")
+INFERENCE_COLUMNS = (
+    "experiment", "feature_map", "m", "reg", "component", "test_correlation", "p_value", "null_95",
+)  # fmt: skip
 # Correlations that may be off by more than this are at the floor of the arithmetic.
 _ERROR_LIMIT = 1e-3
 _ESCAPES = str.maketrans(
@@ -293,3 +296,24 @@ def leaked_shares(leaks: pd.DataFrame) -> "pd.Series[float]":
     telling = leaks["kind"].isin(["duplicate in both", "shared frame"])
     test = leaks[telling & (leaks["part"] == "test")]
     return test.groupby("experiment", sort=False)["share"].max()
+
+
+def by_model(inference: pd.DataFrame, titles: Titles) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the title of each kept model, and its components."""
+    for (name, kind), rows in inference.groupby(["experiment", "feature_map"], sort=False):
+        yield f"{titles[str(name)]}, {MAP_NAMES[str(kind)]}", rows
+
+
+def model_blocks(inference: pd.DataFrame, titles: Titles) -> list[Block]:
+    """Lay out the components of each model, with what was chosen above them."""
+    columns: Columns = {
+        "component": value("component", ".0f"),
+        "correlation on test rows": value("test_correlation", ".3f"),
+        "p-value, adjusted": value("p_value", ".2g"),
+        "95 % of random pairings": value("null_95", ".3f"),
+    }
+    blocks = []
+    for title, rows in by_model(inference, titles):
+        chosen = f"m = {rows['m'].iloc[0]}, reg = {rows['reg'].iloc[0]:g}, by cross-validation"
+        blocks.append(block(title, chosen, columns, rows))
+    return blocks

@@ -1,6 +1,12 @@
-"""Which rows of two views an experiment trains, tunes and tests on."""
+"""What the jobs share: which rows of two views they train, tune and test on, and their state."""
 
+import hashlib
+import json
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -70,3 +76,18 @@ class Trial(SimpleNamespace):
         """Open the training, tuning and test rows."""
         train, tune, test = (self.views(data, rows, part) for part in ("train", "tune", "test"))
         return train, tune, test
+
+
+def state_file(directory: str | PathLike[str], name: str, made_by: Mapping[str, Any]) -> Path:
+    """Name the file in which a job keeps its state, after all that the state depends on.
+
+    It is no declared output, which Snakemake would delete when a job is killed. ``name`` is the
+    job's, with the file's ending. A file that the same job left under other settings is deleted.
+    """
+    digest = hashlib.sha256(json.dumps(made_by, sort_keys=True).encode()).hexdigest()
+    plain = Path(directory, name)
+    wanted = plain.with_stem(f"{plain.stem}-{digest[:16]}")
+    for other in wanted.parent.glob(f"{plain.stem}-{'?' * 16}{plain.suffix}"):
+        if other != wanted:
+            other.unlink()
+    return wanted

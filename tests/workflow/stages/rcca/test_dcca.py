@@ -16,9 +16,8 @@ from threadpoolctl import threadpool_limits
 import oracles
 from rnca import RCCA
 from workflow.data.embedded import synthetic_speech
-from workflow.stages.rcca.dcca import Of2013, Today
+from workflow.stages.rcca.dcca import Of2013, Today, correlation_and_slopes
 from workflow.stages.rcca.networks import ACTIVATIONS, Network
-from workflow.stages.rcca.training import correlation_and_slopes
 
 COMMON = {"components": 5, "hidden": (30, 20), "reg": 1e-4, "patience": 5, "seed": 0}
 ADAM = COMMON | {"batch_size": 200, "epochs": 4, "learning_rate": 3e-3}

@@ -20,13 +20,13 @@ from workflow.data.prepared import load_prepared, write_prepared
 from workflow.stages.rcca import kernel
 from workflow.stages.rcca.cv import cross_validate, searched
 from workflow.stages.rcca.deep import NETWORKS, Deep, fit_deep
+from workflow.stages.rcca.figures import read_models
 from workflow.stages.rcca.fit import Experiment, accumulate_shard, fit_path
-from workflow.stages.rcca.kernel import KCCA_COLUMNS, fit_kcca
+from workflow.stages.rcca.kernel import KCCA_COLUMNS, PartialRows, fit_kcca
 from workflow.stages.rcca.model import fit_model
-from workflow.stages.rcca.own import INFERENCE_COLUMNS, read_models
-from workflow.stages.rcca.partial import PartialRows, state_file
+from workflow.stages.rcca.tables import INFERENCE_COLUMNS
 from workflow.stages.rcca.timing import time_fit, time_svds
-from workflow.stages.rcca.trial import Trial
+from workflow.stages.rcca.trial import Trial, state_file
 
 ROWS = 7000
 META = {"name": "toy", "kind": "own", "title": "toy"}
@@ -283,7 +283,7 @@ def test_deep_rows_say_what_was_fitted_and_how_long_it_took(digits, tmp_path, de
     first, again = (
         fit_deep(deep, digits, lambda number: tmp_path / f"{number}.npz") for _ in range(2)
     )
-    sums, curve, search = first
+    sums, curve, search = first.values()
     (row,) = sums.to_dict("records")
     units = {"dcca": "relu", "dcca2013": "cube root"}[deep.network]
     assert row["method"] == deep.network
@@ -303,9 +303,9 @@ def test_deep_rows_say_what_was_fitted_and_how_long_it_took(digits, tmp_path, de
     assert search["is_chosen"].sum() == best["is_chosen"] == 1
     assert (row["reg"], row["tune_sum"]) == (best["reg"], best["tune_sum"])
     # Again, from its checkpoints, training was at its end.
-    assert again.sums["test_sum"].tolist() == sums["test_sum"].tolist()
-    assert again.curve["minutes"].tolist() == curve["minutes"].tolist()
-    assert again.sums["minutes"].iloc[0] > curve["minutes"].iloc[-1]
+    assert again["sums"]["test_sum"].tolist() == sums["test_sum"].tolist()
+    assert again["curve"]["minutes"].tolist() == curve["minutes"].tolist()
+    assert again["sums"]["minutes"].iloc[0] > curve["minutes"].iloc[-1]
 
 
 def test_candidates_are_all_combinations_and_start_from_the_same_weights():
