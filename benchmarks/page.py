@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from rnca._core.files import replacing
-from workflow.lib.exponents import fitted_exponent
+from workflow.lib.tables import fitted_exponent
 
 # A heading and a paragraph for each part.
 SECTIONS = {

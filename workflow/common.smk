@@ -50,19 +50,9 @@ if workflow.config_settings.configfiles:
     os.environ.setdefault("RNCA_CONFIGFILES", shlex.join(configfiles))
 
 
-class PlannedRequest(Request):
-    def file(self, wildcards):
-        """Write the request; if that fails, end with the code by which the launcher says how to go on."""
-        try:
-            return super().file(wildcards)
-        except OSError as error:
-            print(f"The jobs cannot be planned: {error}", file=sys.stderr)
-            sys.exit(os.EX_IOERR)
-
-
 def asks(script, job_settings, directory=f"{RESULTS}/requests"):
     """Make the request of a rule: `.file` is an input of its jobs, `.asked` a parameter."""
-    return PlannedRequest(script, job_settings, directory, lambda: workflow.dryrun)
+    return Request(script, job_settings, directory, lambda: workflow.dryrun)
 
 
 def log_of(name):

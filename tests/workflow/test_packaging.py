@@ -18,7 +18,7 @@ import kernels
 import rnca
 from projects import ROOT
 from workflow.data.catalogue import CATALOGUE, parser_script
-from workflow.lib.code_version import closure
+from workflow.lib.requests import closure
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 CONDA_NAMES = {"matplotlib": "matplotlib-base", "snakemake": "snakemake-minimal"}

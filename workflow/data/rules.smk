@@ -3,7 +3,7 @@ from math import ceil
 
 from workflow.data.catalogue import parser_script
 from workflow.data.sources import file_sha256
-from workflow.lib.code_version import code_version
+from workflow.lib.requests import code_version
 
 # Datasets are shared by all runs, and so are the requests for them.
 REQUESTS = "data/requests"

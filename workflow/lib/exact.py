@@ -32,15 +32,9 @@ class KernelCCA(NamedTuple):
     y_variables: Matrix
 
 
-def gaussian_kernel(X: Any, gamma: float) -> Matrix:
-    """Gaussian kernel matrix exp(-gamma ‖x − y‖²) of the rows."""
-    K: Matrix = rbf_kernel(np.asarray(X, np.float64), gamma=gamma)
-    return K
-
-
 def centred_kernel(X: Any, gamma: float) -> Matrix:
     """Gaussian kernel matrix exp(-gamma ‖x − y‖²) of the rows, centred in feature space."""
-    K = gaussian_kernel(X, gamma)
+    K: Matrix = rbf_kernel(np.asarray(X, np.float64), gamma=gamma)
     K -= K.mean(axis=0)
     K -= K.mean(axis=1, keepdims=True)
     return K
@@ -87,7 +81,7 @@ def spectral_clustering(
 
     k-means on the row-normalised leading eigenvectors of D^-½ K D^-½ (Ng, Jordan and Weiss).
     """
-    K = gaussian_kernel(X, gamma)
+    K = rbf_kernel(np.asarray(X, np.float64), gamma=gamma)
     n = len(K)
     roots = np.sqrt(K.sum(axis=0))
     K /= roots

@@ -4,7 +4,7 @@
 
     title: Learning with privileged information
     order: 40                 # of the stage, in the report
-    outcomes: [accuracy]      # optional: the gathered CSVs that say which experiments were not run
+    outcomes: [accuracy]      # gathered CSVs that say which experiments were not run
     exhibits:                 # in the order of the report
       - file: tables/lupi.md
         label: accuracies     # what `snakemake --report` calls it

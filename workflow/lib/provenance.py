@@ -66,26 +66,28 @@ def checked(path: str | os.PathLike[str]) -> bytes:
 def verify(*paths: str | os.PathLike[str]) -> None:
     """Check outputs of jobs, what else these jobs wrote, and all that they were made from.
 
-    All of it, back to the prepared data, must be what its job wrote and what was read when the next
-    file was made.
+    All of it, back to the prepared data, must be there, and be what its job wrote and what was read
+    when the next file was made. Files without records may be gone: shards are deleted once they
+    were used.
     """
     waiting, inputs = [Path(path) for path in paths], dict[Path, dict[str, str]]()
     while waiting:
         path = waiting.pop()
-        if path not in inputs:
-            checked(path)
-            record = read_record(path)
-            # Some are deleted once they were used, as files of shards are.
-            there = {file: sha for file, sha in record["inputs"].items() if Path(file).exists()}
-            inputs[path] = there
-            made = (*map(Path, record.get("outputs", [])), *map(Path, there))
-            waiting += [
-                each for each in made if each.parts[0] == "results" and each.suffix in _RECORDED
-            ]
+        if path in inputs:
+            continue
+        checked(path)
+        record = read_record(path)
+        inputs[path] = record["inputs"]
+        for file in map(Path, [*record.get("outputs", []), *record["inputs"]]):
+            if file.parts[0] == "results" and file.suffix in _RECORDED:
+                if not file.is_file():
+                    raise DataError(f"{file}: gone since {path} was made. {_remedy(path)}")
+                waiting.append(file)
     for path, read in inputs.items():
-        for file, sha256 in read.items():
-            if _identity(file) != sha256:
-                raise DataError(f"{path}: made from another {file} than there is. {_remedy(path)}")
+        for source, sha256 in read.items():
+            if Path(source).exists() and _identity(source) != sha256:
+                what = f"{path}: made from another {source} than there is"
+                raise DataError(f"{what}. {_remedy(path)}")
 
 
 def write_record(path: str | os.PathLike[str], snakemake: Any) -> None:

@@ -17,8 +17,7 @@ from rocrate.rocrate import ROCrate
 from workflow.data.catalogue import CATALOGUE
 from workflow.data.errors import DataError
 from workflow.data.sources import Bundle, File, Url
-from workflow.lib.ancestry import verify
-from workflow.lib.provenance import environment, is_rendering, read_record, write_text
+from workflow.lib.provenance import environment, is_rendering, read_record, verify, write_text
 
 # One CSV per stage and kind, tables, and the report; pictures in CSVs are other people's data.
 PUBLISHED = ("*/*.csv", "tables/*.md", "tables/*.tex", "report.html")

@@ -2,17 +2,25 @@
 
 Snakemake compares file times. So that settings and code count as well, also where its own records
 in ``.snakemake`` are gone, they are written to a small JSON file, only when they change, and that
-file is an input of the job.
+file is an input of the job. The code is a hash over the job's module and the modules of the project
+it imports: editing a module reruns the jobs that import it and only those. Comments, docstrings and
+formatting do not count.
 """
 
+import ast
+import hashlib
 import json
 import os
+import sys
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from rnca._core.files import replacing
-from workflow.lib.code_version import code_version
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = {"rnca": ROOT / "src" / "rnca", "workflow": ROOT / "workflow"}
 
 
 class Request:
@@ -39,15 +47,22 @@ class Request:
         return {"settings": dict(settings), "code": code_version(self.script)}
 
     def file(self, wildcards: Any) -> str:
-        """Return the file of the request, for ``input``, and write it if it has changed."""
+        """Return the file of the request, for ``input``, and write it if it has changed.
+
+        If that fails, Snakemake ends with the code by which the launcher says how to go on.
+        """
         path = Path(self.directory, Path(self.script).with_suffix(""), *map(str, wildcards))
         path = path.with_name(f"{path.name}.json")
         text = spelled(self.asked(wildcards))
         if read_request(path) != text:
             if self.is_dry_run():
                 path = Path(".snakemake", "rnca-dry-run", path)
-            with replacing(path) as partial:
-                partial.write_text(text, encoding="utf-8")
+            try:
+                with replacing(path) as partial:
+                    partial.write_text(text, encoding="utf-8")
+            except OSError as error:
+                print(f"The jobs cannot be planned: {error}", file=sys.stderr)
+                sys.exit(os.EX_IOERR)
         return os.fspath(path)
 
 
@@ -62,3 +77,66 @@ def read_request(path: str | os.PathLike[str]) -> str | None:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return None
+
+
+@cache
+def code_version(script: str) -> str:
+    """Hash the import closure of a module, given relative to ``workflow/``."""
+    digest = hashlib.sha256()
+    for path in sorted(closure(ROOT / "workflow" / script)):
+        digest.update(path.relative_to(ROOT).as_posix().encode())
+        digest.update(_source_hash(path))
+    return digest.hexdigest()[:16]
+
+
+def closure(script: Path) -> set[Path]:
+    """Return the script and every file of the project that it imports, directly or not."""
+    found: set[Path] = set()
+    waiting = [script]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            waiting.extend(_imports(path))
+    return found
+
+
+@cache
+def _imports(path: Path) -> frozenset[Path]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            if node.module == "rnca" and PACKAGES["workflow"] in path.parents:
+                raise ValueError(
+                    f"{path.name} imports from the package rnca itself; name the module "
+                    "(from rnca.cca import RCCA), so that it reruns for that module alone."
+                )
+            names.add(node.module)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return frozenset(file for name in names for file in _files(name))
+
+
+def _files(name: str) -> list[Path]:
+    """Files that importing a module runs: its own and, inside the library, its packages'."""
+    parts = name.split(".")
+    if parts[0] not in PACKAGES:
+        return []
+    package = PACKAGES[parts[0]]
+    places = [package.joinpath(*parts[1:end]) for end in range(2, len(parts) + 1)]
+    found = (file for each in places for file in (each / "__init__.py", each.with_suffix(".py")))
+    return [file for file in found if file.is_file()]
+
+
+@cache
+def _source_hash(path: Path) -> bytes:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = [part for part in node.body if not _is_docstring(part)]
+    return hashlib.sha256(ast.dump(tree).encode()).digest()
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from workflow.data.audit import leak_lines
 from workflow.data.errors import DataError
-from workflow.lib.ancestry import verify
 from workflow.lib.job import job
 from workflow.lib.outcomes import read_outcomes, unavailable_reason
-from workflow.lib.provenance import checked, read_csv, write_text
+from workflow.lib.provenance import checked, read_csv, verify, write_text
 
 
 def shortened(text: str) -> list[str]:

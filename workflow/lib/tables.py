@@ -1,14 +1,21 @@
-"""What tables share: layout in Markdown, the form of numbers, and the names of methods."""
+"""What tables and sentences share: layout, the form of numbers, names, the paper's numbers."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
+from workflow.lib.provenance import write_csv
+
 MAP_NAMES = {"linear": "linear CCA", "fourier": "RCCA, Fourier", "nystroem": "RCCA, Nyström"}
 BASELINE_NAMES = {"dcca": "deep CCA", "dcca2013": "deep CCA as of 2013", "kcca": "exact kernel CCA"}
+FEATURES = {"fourier": "Fourier features", "nystroem": "Nyström features"}
+# What `resources/paper/table1_rcca.csv` calls them.
+METHODS = {"linear": "linear_cca", "fourier": "fourier", "nystroem": "nystroem"}
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -54,3 +61,111 @@ def half_width(error: Any, freedom: Any) -> Any:
     Without a degree of freedom, where there is no error either, it is that of one.
     """
     return error * stats.t.ppf(0.975, np.maximum(freedom, 1))
+
+
+class Exponent(NamedTuple):
+    """Slope of log y against log x, with its standard error (infinite from two points)."""
+
+    value: float
+    error: float
+
+
+def fitted_exponent(x: npt.ArrayLike, y: npt.ArrayLike) -> Exponent:
+    """Fit y = c·x^a by least squares on logarithms; there must be two different x."""
+    log_x, log_y = np.log(np.asarray(x, float)), np.log(np.asarray(y, float))
+    centred = log_x - log_x.mean()
+    spread = centred @ centred
+    slope = centred @ log_y / spread
+    residuals = log_y - log_y.mean() - slope * centred
+    freedom = len(log_x) - 2
+    error = np.sqrt(residuals @ residuals / freedom / spread) if freedom > 0 else np.inf
+    return Exponent(float(slope), float(error))
+
+
+def comparable(published: pd.DataFrame, row: Any, experiments: Collection[str]) -> pd.DataFrame:
+    """Return the rows of ``table1_rcca.csv`` that stand beside those of an experiment; often none.
+
+    The experiment must be one of those that follow the paper's protocol, with the paper's dataset
+    and number of components. A stand-in is a dataset with a name of its own, so that nothing is
+    published for it.
+    """
+    if row["experiment"] not in experiments:
+        return published.iloc[:0]
+    dataset, components = str(row["dataset"]), int(row["components"])
+    return published[(published["dataset"] == dataset) & (published["top"] == components)]
+
+
+def published_column(
+    summary: pd.DataFrame,
+    published: pd.DataFrame,
+    experiments: Collection[str],
+    column: str = "test_corr",
+) -> "pd.Series[float]":
+    """Return the published number of the method and m of each row; missing where there is none.
+
+    The method is in the column ``method``, or follows from ``feature_map``. Deep CCA of either
+    kind stands beside the paper's.
+    """
+    values = []
+    for row in summary.to_dict("records"):
+        rows = comparable(published, row, experiments)
+        method = row.get("method") or METHODS.get(str(row["feature_map"]), "")
+        rows = rows[rows["method"] == method.removesuffix("2013")]
+        rows = rows[rows["m"].isna() | rows["m"].isin([row.get("m")])]
+        values.append(rows[column].iloc[0] if len(rows) else None)
+    return pd.Series(values, index=summary.index, dtype=float)
+
+
+def beside_published(
+    summary: pd.DataFrame, published: pd.DataFrame, experiments: Collection[str]
+) -> pd.DataFrame:
+    """Add the columns ``paper`` and ``difference`` (``test_mean`` less the paper's test value)."""
+    paper = published_column(summary, published, experiments)
+    return summary.assign(paper=paper, difference=summary["test_mean"] - paper)
+
+
+def sentence(clauses: Iterable[str], subject: str = "") -> str:
+    """Join clauses to one sentence about a subject; without any of them there is none."""
+    text = "; ".join(filter(None, clauses))
+    text = f"{subject}: {text}" if text and subject else text
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def by_title(
+    rows: pd.DataFrame,
+    titles: Mapping[str, str],
+    say: Callable[[pd.DataFrame], Iterable[str]],
+    subject: str,
+    key: str = "experiment",
+) -> str:
+    """Make a sentence with a clause on the rows of each experiment, after its title."""
+    groups = rows.groupby(key, sort=False, observed=True)
+    return sentence(
+        [f"{titles[str(name)]}: {', '.join(say(own))}" for name, own in groups], subject
+    )
+
+
+def span(values: Iterable[float], form: str = ".2f") -> str:
+    """Write the least and the largest value, or the one that both are written as."""
+    known = [value for value in values if pd.notna(value)]
+    ends = dict.fromkeys(format(value, form) for value in (min(known), max(known)))
+    return " to ".join(ends)
+
+
+def at_largest_m(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows at the largest number of features of the frame."""
+    largest: pd.DataFrame = rows[rows["m"] == rows["m"].max()]
+    return largest
+
+
+def write_sentences(out: Mapping[str, str], sentences: Mapping[str, str]) -> None:
+    """Write ``sentences.csv`` of a stage: a row per table and figure that has a sentence.
+
+    A table and a figure of one name share a sentence, which is empty where nothing was run.
+    """
+    rows = [
+        ("/".join(file.parts[-2:]), sentences[file.stem])
+        for file in map(Path, out.values())
+        if file.suffix in (".md", ".svg") and sentences.get(file.stem)
+    ]
+    write_csv(out["sentences.csv"], pd.DataFrame(rows, columns=["exhibit", "sentence"]))

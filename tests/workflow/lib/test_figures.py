@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from workflow.lib import figures, page
-from workflow.lib.exponents import fitted_exponent
+from workflow.lib.tables import fitted_exponent
 
 ROOT = Path(__file__).parents[3]
 DARK = "#161a22"

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workflow.lib.sentences import sentence, span, write_sentences
+from workflow.lib.tables import sentence, span, write_sentences
 from workflow.stages.autoencoder import report as autoencoder
 from workflow.stages.bounds import report as bounds
 from workflow.stages.extensions import report as extensions

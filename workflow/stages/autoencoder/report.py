@@ -10,8 +10,7 @@ from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv, write_text
-from workflow.lib.sentences import sentence, write_sentences
-from workflow.lib.tables import by_experiment, plus_minus, titled_table
+from workflow.lib.tables import by_experiment, plus_minus, sentence, titled_table, write_sentences
 from workflow.stages.autoencoder.figures import PICTURE_COLUMNS, reconstructions_figure
 
 Titles = Mapping[str, str]

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
 from workflow.lib.figures import BLUE, FAINT, GREY, STYLE, legend, panels
-from workflow.lib.sentences import span
+from workflow.lib.tables import span
 from workflow.stages.bounds.norms import cca_bound, limiting_cca_error
 from workflow.stages.bounds.theorem4 import FEATURES
 

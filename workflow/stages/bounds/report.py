@@ -11,8 +11,7 @@ from scipy import stats
 from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.provenance import read_csv, write_csv, write_text
-from workflow.lib.sentences import sentence, span, write_sentences
-from workflow.lib.tables import number, titled_table
+from workflow.lib.tables import number, sentence, span, titled_table, write_sentences
 from workflow.stages.bounds.figures import bounds_figure, theorem4_figure
 from workflow.stages.bounds.norms import (
     cca_bound,

@@ -8,8 +8,14 @@ from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv, write_text
-from workflow.lib.sentences import by_title, sentence, write_sentences
-from workflow.lib.tables import number, plus_minus, titled_table
+from workflow.lib.tables import (
+    by_title,
+    number,
+    plus_minus,
+    sentence,
+    titled_table,
+    write_sentences,
+)
 from workflow.stages.extensions.figures import (
     CLASSIFIERS,
     CLUSTERINGS,

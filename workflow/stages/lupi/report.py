@@ -12,8 +12,16 @@ from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv, write_text
-from workflow.lib.sentences import at_largest_m, sentence, span, write_sentences
-from workflow.lib.tables import by_experiment, markdown_table, number, plus_minus
+from workflow.lib.tables import (
+    at_largest_m,
+    by_experiment,
+    markdown_table,
+    number,
+    plus_minus,
+    sentence,
+    span,
+    write_sentences,
+)
 from workflow.stages.lupi.figures import (
     ORACLES,
     Papers,

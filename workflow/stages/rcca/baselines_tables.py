@@ -7,9 +7,13 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from workflow.lib.exponents import fitted_exponent
-from workflow.lib.published import published_column
-from workflow.lib.tables import BASELINE_NAMES, minutes, plus_minus
+from workflow.lib.tables import (
+    BASELINE_NAMES,
+    fitted_exponent,
+    minutes,
+    plus_minus,
+    published_column,
+)
 from workflow.stages.rcca.tables import (
     Block,
     Columns,

@@ -24,8 +24,7 @@ from workflow.lib.figures import (
     wrapped,
 )
 from workflow.lib.provenance import read_csv
-from workflow.lib.published import METHODS, comparable
-from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES
+from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES, METHODS, comparable
 from workflow.stages.rcca.tables import PROTOCOL_NAMES, Titles, with_protocol
 
 _NAMES = MAP_NAMES | BASELINE_NAMES

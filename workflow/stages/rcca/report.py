@@ -6,7 +6,7 @@ from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv
-from workflow.lib.sentences import write_sentences
+from workflow.lib.tables import write_sentences
 from workflow.stages.rcca import baselines_tables, figures, sentences, table1, tables
 from workflow.stages.rcca.tables import write_latex, write_markdown
 

@@ -4,8 +4,16 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from workflow.lib.sentences import FEATURES, at_largest_m, by_title, sentence, span
-from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES, minutes
+from workflow.lib.tables import (
+    BASELINE_NAMES,
+    FEATURES,
+    MAP_NAMES,
+    at_largest_m,
+    by_title,
+    minutes,
+    sentence,
+    span,
+)
 from workflow.stages.rcca.tables import (
     Series,
     Titles,

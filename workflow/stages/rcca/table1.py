@@ -12,9 +12,14 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from workflow.lib.published import METHODS, beside_published, published_column
-from workflow.lib.sentences import span
-from workflow.lib.tables import minutes, plus_minus
+from workflow.lib.tables import (
+    METHODS,
+    beside_published,
+    minutes,
+    plus_minus,
+    published_column,
+    span,
+)
 from workflow.stages.rcca.tables import (
     FIT,
     PROTOCOL_NAMES,

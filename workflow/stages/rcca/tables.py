@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from workflow.lib.provenance import write_text
-from workflow.lib.sentences import span
-from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES, markdown_table, number, plus_minus
+from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES, markdown_table, number, plus_minus, span
 
 Titles = Mapping[str, str]
 # By experiment of a series: its name, title, protocol, and the paper's dataset beside it.

@@ -5,13 +5,21 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from workflow.lib.exponents import fitted_exponent
 from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv, write_text
-from workflow.lib.sentences import FEATURES, at_largest_m, by_title, sentence, write_sentences
-from workflow.lib.tables import by_experiment, number, titled_table
+from workflow.lib.tables import (
+    FEATURES,
+    at_largest_m,
+    by_experiment,
+    by_title,
+    fitted_exponent,
+    number,
+    sentence,
+    titled_table,
+    write_sentences,
+)
 from workflow.stages.rpca.figures import (
     MERITS,
     NAMES,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workflow.lib import code_version
+from workflow.lib import requests
 
 FIT = "workflow/stages/one/fit.py"
 FILES = {
@@ -28,13 +28,13 @@ def version(tmp_path, monkeypatch):
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text, encoding="utf-8")
         packages = {"rnca": root / "src" / "rnca", "workflow": root / "workflow"}
-        monkeypatch.setattr(code_version, "ROOT", root)
-        monkeypatch.setattr(code_version, "PACKAGES", packages)
-        code_version.code_version.cache_clear()
-        return code_version.code_version("stages/one/fit.py")
+        monkeypatch.setattr(requests, "ROOT", root)
+        monkeypatch.setattr(requests, "PACKAGES", packages)
+        requests.code_version.cache_clear()
+        return requests.code_version("stages/one/fit.py")
 
     yield version
-    code_version.code_version.cache_clear()
+    requests.code_version.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_module_must_name_the_module_it_imports(version):
 
 def test_closures_of_the_stages():
     def names(script):
-        files = code_version.closure(code_version.ROOT / "workflow" / script)
-        return {path.relative_to(code_version.ROOT).as_posix() for path in files}
+        files = requests.closure(requests.ROOT / "workflow" / script)
+        return {path.relative_to(requests.ROOT).as_posix() for path in files}
 
     fit, report = names("stages/rcca/fit.py"), names("stages/rcca/report.py")
     assert {"src/rnca/cca.py", "src/rnca/_core/moments.py", "workflow/lib/job.py"} <= fit
