@@ -24,12 +24,19 @@ def own_files(w):
     return settings.datasets[w.dataset].files() if w.dataset in settings.datasets else []
 
 
+def checksums(w):
+    """Return the published checksums of a dataset's files, which no code holds."""
+    source = CATALOGUE[w.dataset].source if w.dataset in CATALOGUE else None
+    return {name: str(file.checksum) for name, file in source.files.items()} if source else {}
+
+
 def prepare_settings(w):
     own = settings.datasets.get(w.dataset)
     return {
         # The job imports it by name, so that other datasets do not depend on it.
         "parser": code_version(parser_script(w.dataset)),
         "entry": own and own.model_dump(mode="json", exclude_none=True),
+        "files": checksums(w),
         "own": {file: file_sha256(Path(file)) for file in own_files(w)},
     }
 
@@ -46,6 +53,7 @@ fetch_request = asks(
     lambda w: {
         "last_failure": LAST_FAILURES[w.dataset],
         "note": f"{FETCHED}/{w.dataset}.failure.txt",
+        "files": checksums(w),
     },
     REQUESTS,
 )
