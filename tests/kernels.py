@@ -22,7 +22,7 @@ FILES = [
             "stages/lupi/test_svm",
             "stages/rcca/test_dcca",
             "stages/rcca/test_fits",
-            "stages/rpca/test_agreement",
+            "stages/rpca/test_rpca_stage",
         )
     ),
 ]

@@ -24,8 +24,8 @@ from snakemake.exceptions import WorkflowError
 from snakemake.utils import available_cpu_count
 from threadpoolctl import threadpool_info
 
+from workflow.data import DataError
 from workflow.data.catalogue import CATALOGUE, availability
-from workflow.data.errors import DataError
 from workflow.data.fetch import default_cache
 from workflow.lib.exhibits import read_exhibits, stage_names
 from workflow.lib.publish import publish

@@ -330,7 +330,7 @@ def finish(options: Namespace, results: Path, started: float) -> int:
 
     Return 1 if a file, or one that it was made from, is not what its job wrote, else 0.
     """
-    from workflow.data.errors import DataError
+    from workflow.data import DataError
     from workflow.lib.provenance import checked, verify  # slow to import
     from workflow.lib.summary import closing
 

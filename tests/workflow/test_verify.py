@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from rocrate.rocrate import ROCrate
 
-from workflow.data.errors import FetchError
+from workflow.data import FetchError
 from workflow.lib.publish import publish
 from workflow.lib.verify import choose, repeatable, report, verify_published
 

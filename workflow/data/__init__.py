@@ -14,4 +14,17 @@ module                 holds
 =====================  ==========================================================================
 
 Nothing is imported here, so that a stage that only reads prepared data depends on nothing else.
+The errors below say what is wrong, where, and what to do.
 """
+
+
+class DataError(ValueError):
+    """A file or an array does not hold what its dataset promises."""
+
+
+class FetchError(RuntimeError):
+    """No source yielded a file with the right checksum; the message names every source tried."""
+
+
+class SourceError(RuntimeError):
+    """One source did not yield a file; another may, so this does not reach the user alone."""

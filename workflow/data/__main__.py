@@ -13,9 +13,8 @@ try:
     import requests
     import yaml
 
-    from workflow.data import own
+    from workflow.data import DataError, FetchError, own
     from workflow.data.catalogue import CATALOGUE, availability, dataset, prepare
-    from workflow.data.errors import DataError, FetchError
     from workflow.data.fetch import default_cache, fetch_source
     from workflow.data.prepared import Content
     from workflow.data.sources import Bundle, Url

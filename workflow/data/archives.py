@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO
 
-from workflow.data.errors import DataError
+from workflow.data import DataError
 
 _OPENERS: dict[bytes, Callable[..., IO[Any]]] = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open}
 

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from workflow.data import DataError
 from workflow.data.archives import read_bounded
-from workflow.data.errors import DataError
 from workflow.data.prepared import Content
 
 WORDS = 2000

@@ -7,8 +7,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from workflow.data import sources
-from workflow.data.errors import DataError
+from workflow.data import DataError, sources
 from workflow.data.fetch import fetch_source, in_mirror, is_cached
 from workflow.data.prepared import Content, Prepared, load_prepared, write_prepared
 from workflow.data.sources import Source, file_sha256

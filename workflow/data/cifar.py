@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from workflow.data import DataError
 from workflow.data.archives import extract, read_bounded
-from workflow.data.errors import DataError
 from workflow.data.prepared import Content
 
 BATCHES = tuple(f"data_batch_{number}.bin" for number in range(1, 6))

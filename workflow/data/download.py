@@ -20,7 +20,7 @@ import requests
 import urllib3
 from tqdm import tqdm
 
-from workflow.data.errors import SourceError
+from workflow.data import SourceError
 
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 _RETRY_STATUS = {408, 425, 429, 500, 502, 503, 504}

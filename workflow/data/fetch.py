@@ -19,8 +19,8 @@ from pkgutil import resolve_name
 from filelock import FileLock, Timeout
 from tqdm import tqdm
 
+from workflow.data import DataError, FetchError, SourceError
 from workflow.data.download import MAX_BYTES, Patience, download, npm_pack
-from workflow.data.errors import DataError, FetchError, SourceError
 from workflow.data.sources import Bundle, Checksum, File, Origin, Source, Url, file_sha256
 
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}

@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 from scipy.ndimage import correlate1d
 from tqdm import tqdm
 
+from workflow.data import DataError
 from workflow.data.archives import read_bounded
-from workflow.data.errors import DataError
 from workflow.data.prepared import Content
 from workflow.data.speech import ACOUSTIC_FRAME_COLUMNS
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workflow.data import DataError
 from workflow.data.archives import extract, read_bounded
-from workflow.data.errors import DataError
 from workflow.data.prepared import Content
 
 PARTS = {"train": 60_000, "t10k": 10_000}

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy.io import loadmat, whosmat
 
 from rnca._core.files import MOST_IN_A_BYTE, read_member
-from workflow.data.errors import DataError
+from workflow.data import DataError
 from workflow.data.prepared import Content, check_arrays
 from workflow.data.sources import file_sha256
 from workflow.data.splits import PARTS

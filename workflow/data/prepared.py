@@ -31,7 +31,7 @@ import numpy as np
 from filelock import FileLock
 from numpy.typing import NDArray
 
-from workflow.data.errors import DataError
+from workflow.data import DataError
 
 FORMAT = 1
 ROW_ARRAYS = ("x", "y", "images", "labels", "groups", "speakers", "given_split")

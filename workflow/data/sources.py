@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from workflow.data.errors import DataError
+from workflow.data import DataError
 
 _LENGTHS = {"sha256": 64, "git-blob": 40}
 _GITHUB = "https://raw.githubusercontent.com"

@@ -17,8 +17,8 @@ import rdata
 from numpy.typing import NDArray
 from rdata.parser import DEFAULT_ALTREP_MAP
 
+from workflow.data import DataError
 from workflow.data.archives import unpack_bounded
-from workflow.data.errors import DataError
 from workflow.data.prepared import Content
 
 COLUMNS = {"x": 273, "y": 112}

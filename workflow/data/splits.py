@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rnca._core.files import read_member, replacing
-from workflow.data.errors import DataError
+from workflow.data import DataError
 
 Seed = int | Sequence[int] | np.random.SeedSequence
 Rows = NDArray[np.int64]

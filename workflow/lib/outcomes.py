@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from workflow.data.errors import DataError
+from workflow.data import DataError
 from workflow.lib.job import job
 from workflow.lib.provenance import checked, read_csv, write_csv
 

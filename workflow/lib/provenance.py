@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_info
 
 import rnca
 from rnca._core.files import replacing
-from workflow.data.errors import DataError
+from workflow.data import DataError
 from workflow.lib.requests import read_request, spelled
 
 _RECORDED = {".csv", ".md", ".tex", ".svg", ".png", ".html", ".txt"}

@@ -14,8 +14,8 @@ from typing import Any
 
 from rocrate.rocrate import ROCrate
 
+from workflow.data import DataError
 from workflow.data.catalogue import CATALOGUE
-from workflow.data.errors import DataError
 from workflow.data.sources import Bundle, File, Url
 from workflow.lib.provenance import environment, is_rendering, read_record, verify, write_text
 

@@ -4,8 +4,8 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from workflow.data import DataError
 from workflow.data.audit import leak_lines
-from workflow.data.errors import DataError
 from workflow.lib.job import job
 from workflow.lib.outcomes import read_outcomes, unavailable_reason
 from workflow.lib.provenance import checked, read_csv, verify, write_text

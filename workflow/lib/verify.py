@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from workflow.data import FetchError
 from workflow.data.catalogue import CATALOGUE
-from workflow.data.errors import FetchError
 from workflow.data.fetch import default_cache, fetch_source, mirror_directory
 from workflow.lib.provenance import is_rendering, read_record
 

@@ -14,7 +14,7 @@ from workflow.data import embedded
 from workflow.data.catalogue import CATALOGUE, parser_script
 from workflow.data.prepared import load_prepared
 from workflow.data.sources import Bundle, Url
-from workflow.lib import code_version
+from workflow.lib import requests
 
 # Of a row, where it is not a number alone.
 SHAPES = {
@@ -104,18 +104,18 @@ DATASETS = [*CATALOGUE, "my own"]
 )
 def test_an_edited_parser_prepares_its_own_datasets_anew(monkeypatch, file, datasets):
     def versions():
-        code_version.code_version.cache_clear()
+        requests.code_version.cache_clear()
         scripts = [("data/catalogue.py", parser_script(name)) for name in DATASETS]
-        return [[code_version.code_version(script) for script in each] for each in scripts]
+        return [[requests.code_version(script) for script in each] for each in scripts]
 
-    before, original = versions(), code_version._source_hash
+    before, original = versions(), requests._source_hash
     with monkeypatch.context() as edited:
         edit = {file: b"edited"}
         edited.setattr(
-            code_version, "_source_hash", lambda path: original(path) + edit.get(path.name, b"")
+            requests, "_source_hash", lambda path: original(path) + edit.get(path.name, b"")
         )
         after = versions()
-    code_version.code_version.cache_clear()
+    requests.code_version.cache_clear()
     pairs = zip(DATASETS, before, after, strict=True)
     assert {name for name, old, new in pairs if old != new} == set(datasets)
 

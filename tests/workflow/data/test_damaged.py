@@ -21,8 +21,7 @@ import pytest
 import files
 from files import MISSING, PYTHON_2, changed, idx, mat, npy, r_file, tar, track, txy, wav
 from rnca import Moments
-from workflow.data import archives, awa, cifar, microbeam, mnist, own, speech
-from workflow.data.errors import DataError
+from workflow.data import DataError, archives, awa, cifar, microbeam, mnist, own, speech
 from workflow.data.microbeam import HOP, WINDOW, read_samples
 from workflow.data.own import MatFile
 from workflow.data.prepared import load_prepared, write_prepared

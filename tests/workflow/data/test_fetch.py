@@ -27,9 +27,9 @@ import trustme
 
 import files
 from projects import wait_for
+from workflow.data import DataError, FetchError
 from workflow.data.archives import extract
 from workflow.data.download import Patience
-from workflow.data.errors import DataError, FetchError
 from workflow.data.fetch import default_cache, fetch, in_mirror
 from workflow.data.sources import Bundle, Checksum, File, NpmPackage, Url
 

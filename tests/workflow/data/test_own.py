@@ -10,10 +10,9 @@ import pytest
 import yaml
 
 from files import mat, npy, npz
-from workflow.data import catalogue
+from workflow.data import DataError, catalogue
 from workflow.data.__main__ import main
 from workflow.data.catalogue import CATALOGUE, prepare
-from workflow.data.errors import DataError
 from workflow.data.own import read
 from workflow.data.prepared import load_prepared
 

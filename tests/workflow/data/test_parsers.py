@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from files import MISSING, PYTHON_2, changed, idx, r_file, tar, track, txy, wav
-from workflow.data import archives, awa, cifar, microbeam, mnist, speech
-from workflow.data.errors import DataError
+from workflow.data import DataError, archives, awa, cifar, microbeam, mnist, speech
 from workflow.data.microbeam import HOP, RATE, WINDOW, cepstra, read_pellets
 
 RNG = np.random.default_rng(0)

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from workflow.data.errors import DataError
+from workflow.data import DataError
 from workflow.data.prepared import load_prepared, write_prepared
 from workflow.data.views import RowView, column_moments, standardised
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workflow.data import DataError
 from workflow.data.audit import frame_keys, leak_audit, row_keys
-from workflow.data.errors import DataError
 from workflow.data.splits import (
     Split,
     fraction_split,

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from projects import write_with_record
-from workflow.data.errors import DataError
+from workflow.data import DataError
 from workflow.lib.outcomes import gather, read_outcomes, unavailable_reason
 
 REASONS = {"mnist": 'no source, "none" at all\nsee the log', "digits": "left out"}

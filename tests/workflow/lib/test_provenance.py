@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from projects import write_with_record
-from workflow.data.errors import DataError
+from workflow.data import DataError
 from workflow.lib import provenance
 
 FRAME = pd.DataFrame({"m": [10, 20], "sum": [0.1 + 0.2, 1e-300], "map": ["fourier", None]})

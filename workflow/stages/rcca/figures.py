@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from rnca._core.moments import Correlations
-from workflow.data.errors import DataError
+from workflow.data import DataError
 from workflow.lib.figures import (
     FAINT,
     GREY,

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from projects import write_with_record
 from rnca import RCCA, RCCACV, load_model, save_model
-from workflow.data.errors import DataError
+from workflow.data import DataError
 from workflow.data.prepared import load_prepared, write_prepared
 from workflow.stages.rcca import kernel
 from workflow.stages.rcca.cv import cross_validate, searched
