@@ -4,13 +4,19 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv, write_text
-from workflow.lib.tables import by_experiment, plus_minus, sentence, titled_table, write_sentences
+from workflow.lib.tables import (
+    by_experiment,
+    half_width,
+    plus_minus,
+    sentence,
+    titled_table,
+    write_sentences,
+)
 from workflow.stages.autoencoder.figures import PICTURE_COLUMNS, reconstructions_figure
 
 Titles = Mapping[str, str]
@@ -69,9 +75,8 @@ def autoencoder_summary(errors: pd.DataFrame) -> pd.DataFrame:
         encode_seconds=("encode_seconds", "mean"),
         peak_mb=("peak_mb", "max"),
     )
-    quantile = stats.t.ppf(0.975, np.maximum(summary["repeats"] - 1, 1))
-    half = quantile * summary["against_sd"] / np.sqrt(summary["repeats"])
-    mean = summary["against_mean"]
+    mean, error = summary["against_mean"], summary["against_sd"] / np.sqrt(summary["repeats"])
+    half = half_width(error, summary["repeats"] - 1)
     return summary.assign(against_low=mean - half, against_high=mean + half).reset_index()
 
 

@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
 
 from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.provenance import read_csv, write_csv, write_text
-from workflow.lib.tables import number, sentence, span, titled_table, write_sentences
+from workflow.lib.tables import half_width, number, sentence, span, titled_table, write_sentences
 from workflow.stages.bounds.figures import bounds_figure, theorem4_figure
 from workflow.stages.bounds.norms import (
     cca_bound,
@@ -98,7 +97,7 @@ def points(drawn: pd.DataFrame, published: pd.DataFrame, sweeps: Sequence[str]) 
         one_block=("one_block", "mean"),
         kernel_norm=("kernel_norm", "mean"),
     ).reset_index()
-    half = _half_width(summary["sd"] / np.sqrt(summary["draws"]), summary["draws"])
+    half = half_width(summary["sd"] / np.sqrt(summary["draws"]), summary["draws"] - 1)
     summary = summary.assign(mean_low=summary["mean"] - half, mean_high=summary["mean"] + half)
     theirs = published.astype({"value": float}).rename(columns={"norm": "published"})
     theirs = theirs[["panel", "varying", "value", "published"]]
@@ -108,7 +107,7 @@ def points(drawn: pd.DataFrame, published: pd.DataFrame, sweeps: Sequence[str]) 
     summary["point"] = [f"{varying} = {value:g}" for varying, value in names]
     ratio = summary["mean"] / summary["published"]
     error = summary["sd"] * np.sqrt(1 / summary["draws"] + 1 / _PUBLISHED_DRAWS)
-    half = _half_width(error, summary["draws"]) / summary["published"]
+    half = half_width(error, summary["draws"] - 1) / summary["published"]
     summary = summary.assign(ratio=ratio, ratio_low=ratio - half, ratio_high=ratio + half)
     bounds = pd.DataFrame([_bounds(row) for row in summary.to_dict("records")])
     return pd.concat([summary.drop(columns="sd"), bounds], axis="columns")
@@ -161,7 +160,7 @@ def _exponent(drawn: pd.DataFrame, name: str) -> dict[str, float]:
     if count > 1:
         without = np.log((norms.sum(axis=0) - norms) / (count - 1)) @ weights
         error = np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum())
-        half = float(_half_width(error, count))
+        half = float(half_width(error, count - 1))
     return {name: exponent, f"{name}_low": exponent - half, f"{name}_high": exponent + half}
 
 
@@ -170,11 +169,6 @@ def _slope_weights(values: Any) -> npt.NDArray[np.float64]:
     centred = np.log(values) - np.log(values).mean()
     weights: npt.NDArray[np.float64] = centred / (centred @ centred)
     return weights
-
-
-def _half_width(error: Any, count: Any) -> Any:
-    """Half the 95 % confidence interval of a mean; missing for a single draw."""
-    return error * stats.t.ppf(0.975, np.maximum(count - 1, 1))
 
 
 def _levels(rows: pd.DataFrame) -> dict[str, float]:

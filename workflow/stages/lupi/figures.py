@@ -8,9 +8,9 @@ import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from scipy import stats
 
 from workflow.lib.figures import BLUE, GREY, STYLE, legend, wrapped
+from workflow.lib.tables import half_width
 from workflow.stages.lupi.names import METHOD_NAMES, PREPROCESSING_NAMES
 
 # The paper's differences, by experiment on its data: a row of `report.lupi_pairs` each.
@@ -66,7 +66,7 @@ def _strip(axes: Any, height: float, values: Any, label: str) -> None:
     look = _HOLLOW if label == "paper" else {"color": BLUE}
     below = np.full(len(values), height + 0.17)
     axes.plot(values, below, linestyle="none", marker="o", markersize=3.5, label=label, **look)
-    mean, half = values.mean(), half_width(values.std(), len(values))
+    mean, half = values.mean(), half_width(values.sem(), len(values) - 1)
     row = {"difference": mean, "low": mean - half, "high": mean + half}
     _interval(axes, row, height - 0.17, marker="D", label=f"{label}, mean", **look)
 
@@ -113,7 +113,7 @@ def reg_figure(settings: pd.DataFrame, titles: Titles) -> Figure:
             regs = sorted(own["reg"].unique())
             for shift, (method, found) in enumerate(own.groupby("method")):
                 groups = found.groupby("reg")["difference"]
-                means, halves = groups.mean(), half_width(groups.std(), groups.count())
+                means, halves = groups.mean(), half_width(groups.sem(), groups.count() - 1)
                 # Evenly spaced: the smallest reg is orders of magnitude below the others.
                 places = [regs.index(reg) + 0.1 * shift for reg in means.index]
                 look = {"color": BLUE, "capsize": 2, **_AGAINST_REG[str(method)]}
@@ -148,8 +148,3 @@ def _grid(
             if len(own):
                 panels.append((axes, name, own))
     return figure, panels
-
-
-def half_width(deviation: Any, count: Any) -> Any:
-    """Half of Student's 95 % interval of a mean; missing where there is one value."""
-    return stats.t.ppf(0.975, np.maximum(count - 1, 1)) * deviation / np.sqrt(count)

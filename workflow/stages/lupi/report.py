@@ -15,6 +15,7 @@ from workflow.lib.provenance import write_csv, write_text
 from workflow.lib.tables import (
     at_largest_m,
     by_experiment,
+    half_width,
     markdown_table,
     number,
     plus_minus,
@@ -27,7 +28,6 @@ from workflow.stages.lupi.figures import (
     Papers,
     Titles,
     differences_figure,
-    half_width,
     methods_figure,
     reg_figure,
 )
@@ -82,7 +82,8 @@ def lupi_summary(accuracy: pd.DataFrame) -> pd.DataFrame:
         on_edge=("on_edge", "sum"),
     ).reset_index()
     mean, deviation, count = summary["test_mean"], summary["test_sd"], summary["partitions"]
-    half, freedom = half_width(deviation, count), np.maximum(count - 1, 1)
+    freedom = np.maximum(count - 1, 1)
+    half = half_width(deviation / np.sqrt(count), freedom)
     return summary.assign(
         test_low=mean - half,
         test_high=mean + half,
@@ -130,7 +131,7 @@ def _pair(table: pd.DataFrame, side: tuple[str, str], reference: tuple[str, str]
     """Compare two columns, each a method and its preprocessing."""
     pairs = table[[side, reference]].dropna()
     differences, base = pairs[side] - pairs[reference], pairs[reference].mean()
-    mean, half = differences.mean(), half_width(differences.std(), len(pairs))
+    mean, half = differences.mean(), half_width(differences.sem(), len(pairs) - 1)
     moved = differences[differences != 0]
     return {
         "method": side[0],

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from workflow.lib.tables import (
     BASELINE_NAMES,
     fitted_exponent,
+    half_width,
     minutes,
     plus_minus,
     published_column,
@@ -33,7 +33,6 @@ DEEP_COLUMNS = (*_FIT_COLUMNS, "architecture", "repeat", "n_train")
 KERNEL_COLUMNS = (*_FIT_COLUMNS, "n", "reg_over_n", "left_out")
 EPOCH_COLUMNS = ("experiment", "method", "repeat", "epoch", "cpu_minutes", "tune_sum")
 SEARCH_COLUMNS = ("experiment", "method", "repeat", "n_tune", "tune_sum", "is_chosen")
-_CONFIDENCE = 0.95
 _PAIR = ["experiment", "repeat"]
 _GIGABYTES_A_PAIR = 8e-9
 # Smaller fits are ruled by what does not grow with n³.
@@ -117,7 +116,7 @@ def baselines_summary(
         pairs["less"] = pairs["test_sum_rcca"] - pairs["test_sum"]
         less = pairs.groupby(["experiment", "method"])["less"]
         count = less.count()
-        half = less.std() / np.sqrt(count) * stats.t.ppf((1 + _CONFIDENCE) / 2, count - 1)
+        half = half_width(less.std() / np.sqrt(count), count - 1)
         added |= {f"{kind}_less": less.mean(), f"{kind}_less_half": half}
     return summary.join(pd.DataFrame(added), on=["experiment", "method"])
 

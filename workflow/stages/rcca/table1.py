@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from workflow.lib.tables import (
     METHODS,
     beside_published,
+    half_width,
     minutes,
     plus_minus,
     published_column,
@@ -36,7 +36,6 @@ from workflow.stages.rcca.tables import (
     value,
 )
 
-_CONFIDENCE = 0.95
 _KEYS = ["experiment", "feature_map", "m"]
 # What a summary needs of the stage's rows.
 SUMS_COLUMNS = (
@@ -257,9 +256,8 @@ def over_speakers(speakers: pd.DataFrame, series: Series, published: pd.DataFram
         floor_mean=("floor", "mean"),
         leaked=("leaked", "mean"),
     ).reset_index()
-    freedom = (found["speakers"] - 1).where(found["speakers"] > 1)
-    quantile = stats.t.ppf((1 + _CONFIDENCE) / 2, freedom)
-    half = quantile * found["test_sd"] * np.sqrt(1 + 1 / found["speakers"])
+    error = found["test_sd"] * np.sqrt(1 + 1 / found["speakers"])
+    half = half_width(error, found["speakers"] - 1)
     # The paper's frames are random.
     beside = found["series"].map({of["name"]: of["paper"] for of in series.values()})
     theirs = found.assign(experiment=found["protocol"], dataset=beside)
