@@ -11,8 +11,6 @@ from projects import write_with_record
 from workflow.lib import claims
 from workflow.lib.claims import counts, ledger, read_claims, write_claims
 from workflow.lib.provenance import record_of
-from workflow.stages.rcca.baselines_tables import baseline_fits
-from workflow.stages.rcca.table1 import rcca_summary, with_baselines, with_minutes, with_paper
 
 ROOT = Path(__file__).parents[3]
 CLAIMS = read_claims(ROOT / "resources" / "paper" / "claims.yaml")
@@ -171,28 +169,6 @@ def test_largest_of_some_cases_can_break_a_bound_but_not_show_that_it_holds(tmp_
         judgement = judged(tmp_path, pd.DataFrame({"v": [0.1, largest], "h": np.inf}), rule)
         assert judgement.verdict == decided
         assert f"{largest:.2f} [{largest:.2f} or more]" in written(tmp_path, judgement)
-
-
-def test_rows_of_baselines_do_not_count_in_claims_on_rcca(tmp_path):
-    golden = ROOT / "tests/workflow/stages/rcca/golden"
-    published = pd.read_csv(ROOT / "resources" / "paper" / "table1_rcca.csv")
-    names = ("mnist.sums.csv", "timing.csv", "mnist.dcca.csv", "mnist.kcca.csv")
-    sums, timing, deep, kernel = (pd.read_csv(golden / name) for name in names)
-    alone = with_minutes(rcca_summary(sums), timing)
-    both = with_baselines(alone, baseline_fits(deep, kernel))
-    rows = pd.DataFrame({"m": range(1000, 7000, 1000)}).assign(experiment="mnist")
-    rows = rows.assign(**CLAIMS[0]["rules"][0]["protocol"]["where"])
-    for folder in ("rcca", "tables"):
-        (tmp_path / folder).mkdir()
-    rows.to_csv(tmp_path / "rcca" / "sums.csv", index=False)
-    ledgers = []
-    for table in (alone, both):
-        file = tmp_path / "tables" / "rcca.csv"
-        with_paper(table, published, ["mnist"]).to_csv(file, index=False)
-        ledgers.append(ledger(judge(CLAIMS, tmp_path)))
-    pd.testing.assert_frame_equal(*ledgers)
-    assert "rcca-level-mnist-fourier" in set(ledgers[1].dropna(subset="value")["claim"])
-    assert "our test sum minus the paper's, fourier, m = 1000" in set(ledgers[1]["about"])
 
 
 def written(tmp_path, *judgements):

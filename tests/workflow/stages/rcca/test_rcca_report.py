@@ -8,7 +8,7 @@ import pytest
 
 from projects import svg_of
 from workflow.data.audit import leak_lines
-from workflow.lib.claims import judge, read_claims
+from workflow.lib.claims import judge, ledger, read_claims
 from workflow.lib.outcomes import split_outcomes
 from workflow.lib.tables import minutes
 from workflow.stages.rcca import baselines_tables, figures, tables
@@ -363,6 +363,23 @@ def test_ledger_pairs_speakers_and_leaves_the_level_open(tmp_path):
     assert found["rcca-grows-with-m-utterances"].verdict == "not reproduced"
     assert found["rcca-grows-with-m-utterances"].findings[0].rows == 3
     assert found["rcca-grows-with-m-utterances-chosen"].verdict == "not run"
+
+
+def test_rows_of_baselines_do_not_count_in_claims_on_rcca(tmp_path):
+    claims = read_claims(PAPER / "claims.yaml")
+    rows = pd.DataFrame({"m": range(1000, 7000, 1000)}).assign(experiment="mnist")
+    rows = rows.assign(**claims[0]["rules"][0]["protocol"]["where"])
+    for folder in ("rcca", "tables"):
+        (tmp_path / folder).mkdir()
+    rows.to_csv(tmp_path / "rcca" / "sums.csv", index=False)
+    ledgers = []
+    for fits in (FITS[:0], FITS):
+        table = table1("mnist", timings=TIMING, fits=fits, experiments=["mnist"])
+        table.to_csv(tmp_path / "tables" / "rcca.csv", index=False)
+        ledgers.append(ledger(judge(claims, tmp_path, pd.read_csv)))
+    pd.testing.assert_frame_equal(*ledgers)
+    assert "rcca-level-mnist-fourier" in set(ledgers[1].dropna(subset="value")["claim"])
+    assert "our test sum minus the paper's, fourier, m = 1000" in set(ledgers[1]["about"])
 
 
 def test_baselines_stand_beside_the_paper_and_in_pairs_with_rcca():
