@@ -26,7 +26,8 @@ SHAPES = {
     "cifar10": {"images": (32, 32, 3)},
     "awa": {"x": (2000,)},
 }
-SPEECH = {"x": (273,), "y": (112,)}
+SPEECH = [name for name in CATALOGUE if name.startswith("xrmb")]
+SHAPES |= dict.fromkeys(["synthetic-speech", *SPEECH], {"x": (273,), "y": (112,)})
 DTYPES = {
     "synthetic-speech": {"x": "f4", "y": "f4"},
     "rings": {"x": "f4", "y": "f4", "labels": "u1"},
@@ -56,7 +57,7 @@ def test_prepared_dataset_keeps_its_promises(name, prepared):
         assert data.meta["arrays"][key]["sha256"].startswith(digest)
     for key, array in data.arrays.items():
         if key != "attributes":
-            assert array.shape == (data.n_rows, *SHAPES.get(name, SPEECH).get(key, ()))
+            assert array.shape == (data.n_rows, *SHAPES[name].get(key, ()))
         assert isinstance(array, np.memmap)
         assert not array.flags.writeable
         assert np.isfinite(array).all()
@@ -88,7 +89,7 @@ def test_prepared_dataset_keeps_its_promises(name, prepared):
         assert is_open or getattr(facts, key) == value
 
 
-EMBEDDED = [name for name in CATALOGUE if CATALOGUE[name].source is None]
+EMBEDDED = [name for name in CATALOGUE if CATALOGUE[name].parser.startswith("embedded:")]
 DATASETS = [*CATALOGUE, "my own"]
 
 
@@ -97,7 +98,7 @@ DATASETS = [*CATALOGUE, "my own"]
     [
         ("awa.py", ["awa"]),
         ("mnist.py", ["mnist", *EMBEDDED]),  # scikit-learn's digits are halved as MNIST's are
-        ("speech.py", [name for name in CATALOGUE if name.startswith("xrmb")]),
+        ("speech.py", SPEECH),
         ("own.py", ["my own"]),
         ("sources.py", DATASETS),
     ],
