@@ -41,7 +41,15 @@ MARK = "RNCA_RUN_ID"
 RECORD = Path(".snakemake", "rnca-launch.json")
 LOCKS = Path(".snakemake", "locks")
 # What jobs read, but for the cache.
-DATED = "data/fetched data/prepared data/requests resources results workflow docs"
+DATED = (
+    "data/fetched",
+    "data/prepared",
+    "data/requests",
+    "resources",
+    "results",
+    "workflow",
+    "docs",
+)
 # Targets by the hundred are not repeated on the screen.
 LONGEST_COMMAND = 300
 GRACE_SECONDS = 5
@@ -204,12 +212,12 @@ def clean_up(record: FileIO, directory: Path) -> None:
 def check_times(directory: Path) -> None:
     """Refuse files whose time lies in the future: Snakemake deletes what is made from them."""
     now = time.time()
-    for file in (file for place in DATED.split() for file in (directory / place).rglob("*")):
+    for file in (file for place in DATED for file in (directory / place).rglob("*")):
         if file.is_file() and (ahead := file.stat().st_mtime - now) > CLOCK_SECONDS:
             sys.exit(
                 f"{file.relative_to(directory)}: its time lies {ahead / 3600:.1f} hours in the "
                 "future. Set the clock right; or, if it is right, give such files the present "
-                f"time: find {DATED} -newermt now -exec touch {{}} +"
+                f"time: find {' '.join(DATED)} -newermt now -exec touch {{}} +"
             )
 
 

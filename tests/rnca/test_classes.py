@@ -66,9 +66,17 @@ def test_with_linear_features_it_is_lda(X, y, dimensions):
     scores, expected = model.decision_function(X), peer.decision_function(X)
     if dimensions > 1:
         scores, expected = scores - scores[:, :1], expected - expected[:, :1]
-    assert_allclose(scores, expected, atol=1e-6)
+    assert_allclose(scores, expected, atol=1e-6 if dimensions > 1 else 1e-8)
     assert_allclose(model.predict_proba(X), peer.predict_proba(X), atol=1e-8)
     assert_allclose(model.predict_log_proba(X), peer.predict_log_proba(X), atol=1e-6)
+
+
+def test_nonlinear_features_separate_rings_that_lda_cannot():
+    X, ring = make_circles(400, factor=0.5, noise=0.05, random_state=0)
+    for kind in ("fourier", "nystroem"):
+        model = RLDA(feature_map=kind, n_features=50, reg=1e-4, random_state=0)
+        assert model.fit(X[:200], ring[:200]).score(X[200:], ring[200:]) == 1
+    assert linear().fit(X[:200], ring[:200]).score(X[200:], ring[200:]) < 0.7
 
 
 @pytest.mark.parametrize("reg", [1e-8, 1e-2])

@@ -185,6 +185,7 @@ NAN = "X contains NaN at row 1700, column 3"
         (lambda: autoencoder().fit(SPOILED), NAN),
         (lambda: fitted().transform(SPOILED), NAN),
         (lambda: fitted().score(SPOILED), NAN),
+        (lambda: fitted().error(SPOILED), NAN),
         (lambda: fitted().transform(DIGITS[:, 1:]), "X has 63 features, but RandomizedAutoenc"),
         (
             lambda: fitted().inverse_transform(DIGITS[:, :4]),

@@ -411,6 +411,7 @@ def test_file_of_the_future_is_named_with_the_remedy(refusal, date):
         os.utime(toy.directory / "results" / "default" / "summary.txt", (date, date))
         said = refusal(toy.directory)
         assert said.startswith("results/default/summary.txt: its time lies ")
+        assert (toy.directory / "results" / "default" / "report.html").is_file()
         remedy = said.partition("present time: ")[2]
         subprocess.run(remedy, shell=True, check=False, capture_output=True, cwd=place)
         launch.check_times(toy.directory)

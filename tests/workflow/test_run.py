@@ -204,11 +204,17 @@ def test_second_run_does_nothing_but_tell_what_is_not_its_own(finished, harmed):
     screen = finished.fails(*TEST)
     assert "Not all results are what this run computed. results/test/tables/rcca.md" in screen
     assert "All that these settings ask for was run." not in screen
+
+
+def test_deleted_output_that_none_asks_for_is_named_with_the_one_to_delete(
+    finished, harmed, monkeypatch, capsys
+):
+    monkeypatch.chdir(finished.directory)
     asked, gone = (f"rcca/digits/fourier-0.{kind}.csv" for kind in ("sums", "components"))
-    harmed(Path.unlink, gone)  # which no table asks for
-    screen = finished.fails(*TEST)
+    harmed(Path.unlink, gone)
+    assert launch.finish(launch.read_options([*TEST]), Path("results", "test"), 0.0) == 1
     was = f"results/test/{gone}: gone since results/test/{asked} was made."
-    assert f"{was} Delete results/test/{asked} and run again" in screen
+    assert f"{was} Delete results/test/{asked} and run again" in capsys.readouterr().err
 
 
 def test_deleted_part_is_made_anew(finished):

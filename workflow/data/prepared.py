@@ -170,7 +170,8 @@ def load_prepared(path: str | os.PathLike[str], *, verify: bool = False) -> Prep
 def check_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """Return the arrays contiguous and little-endian, or raise DataError for what is wrong.
 
-    They must have known names, hold finite numbers, and agree in their number of rows.
+    They must have known names, hold finite numbers, agree in their number of rows, and have
+    labels within the attributes.
     """
     checked = {key: _check_array(name, key, np.asarray(value)) for key, value in arrays.items()}
     rows = {key: len(value) for key, value in checked.items() if key in ROW_ARRAYS}

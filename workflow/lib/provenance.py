@@ -66,7 +66,7 @@ def checked(path: str | os.PathLike[str]) -> bytes:
 def verify(*paths: str | os.PathLike[str]) -> None:
     """Check outputs of jobs, what else these jobs wrote, and all that they were made from.
 
-    All of it, back to the prepared data, must be there, and be what its job wrote and what was read
+    All results must be there and, as the prepared data, be what their jobs wrote and what was read
     when the next file was made. Files without records may be gone: shards are deleted once they
     were used.
     """

@@ -49,20 +49,21 @@ class Request:
     def file(self, wildcards: Any) -> str:
         """Return the file of the request, for ``input``, and write it if it has changed.
 
-        If that fails, Snakemake ends with the code by which the launcher says how to go on.
+        If that fails, or a file that is asked for cannot be read, Snakemake ends with the code by
+        which the launcher says how to go on.
         """
         path = Path(self.directory, Path(self.script).with_suffix(""), *map(str, wildcards))
         path = path.with_name(f"{path.name}.json")
-        text = spelled(self.asked(wildcards))
-        if read_request(path) != text:
-            if self.is_dry_run():
-                path = Path(".snakemake", "rnca-dry-run", path)
-            try:
+        try:
+            text = spelled(self.asked(wildcards))
+            if read_request(path) != text:
+                if self.is_dry_run():
+                    path = Path(".snakemake", "rnca-dry-run", path)
                 with replacing(path) as partial:
                     partial.write_text(text, encoding="utf-8")
-            except OSError as error:
-                print(f"The jobs cannot be planned: {error}", file=sys.stderr)
-                sys.exit(os.EX_IOERR)
+        except OSError as error:
+            print(f"The jobs cannot be planned: {error}", file=sys.stderr)
+            sys.exit(os.EX_IOERR)
         return os.fspath(path)
 
 

@@ -27,7 +27,7 @@ SHAPES = {
     "awa": {"x": (2000,)},
 }
 SPEECH = [name for name in CATALOGUE if name.startswith("xrmb")]
-SHAPES |= dict.fromkeys(["synthetic-speech", *SPEECH], {"x": (273,), "y": (112,)})
+SHAPES |= {name: {"x": (273,), "y": (112,)} for name in ["synthetic-speech", *SPEECH]}
 DTYPES = {
     "synthetic-speech": {"x": "f4", "y": "f4"},
     "rings": {"x": "f4", "y": "f4", "labels": "u1"},

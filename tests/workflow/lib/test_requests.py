@@ -1,5 +1,8 @@
 """What a job's code is: its module and what that imports, without comments and docstrings."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from workflow.lib import requests
@@ -75,3 +78,14 @@ def test_closures_of_the_stages():
     for stage in ("rcca", "lupi"):
         assert f"workflow/stages/{stage}/settings.py" not in names(f"stages/{stage}/fit.py")
     assert "workflow/lib/models.py" not in fit | report
+
+
+def test_plan_that_cannot_read_what_is_asked_for_ends_with_a_sentence(tmp_path, capsys):
+    def settings(wildcards):
+        return {"own": Path(tmp_path, "own.npy").read_text()}
+
+    request = requests.Request("lib/job.py", settings, str(tmp_path), lambda: False)
+    with pytest.raises(SystemExit) as ended:
+        request.file([])
+    assert ended.value.code == os.EX_IOERR
+    assert "The jobs cannot be planned: [Errno 2]" in capsys.readouterr().err

@@ -123,6 +123,7 @@ rule extensions_report:
         dependence=gathered("extensions", "dependence"),
     output:
         exhibits("extensions"),
+        # The CSV behind each table or figure.
         expand(
             f"{RESULTS}/tables/{{name}}.csv",
             name=dict.fromkeys(Path(file).stem for file in shown("extensions")),

@@ -93,7 +93,8 @@ def fit_path(
 ) -> Outcome:
     """Fit at every m from one pass and evaluate on test rows.
 
-    ``shards`` are files of `accumulate_shard`, in order; without them the pass is made here.
+    ``shards`` are files of `accumulate_shard`, in order, of which damaged ones are computed again;
+    without them the pass is made here.
     """
     rows = experiment.rows(data)
     train, test = experiment.views(data, rows, "train"), experiment.views(data, rows, "test")
