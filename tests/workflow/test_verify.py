@@ -12,7 +12,7 @@ from rocrate.rocrate import ROCrate
 
 from workflow.data import FetchError
 from workflow.lib.publish import publish
-from workflow.lib.verify import choose, repeatable, report, verify_published
+from workflow.lib.verify import choose, differences, repeatable, report, verify_published
 
 
 @pytest.fixture(scope="module")
@@ -165,3 +165,14 @@ def test_crate_lists_every_published_file(published):
     (action,) = crate.get_by_type("CreateAction")
     assert {each.id for each in action["result"]} == record["files"].keys() - {"Snakefile"}
     assert {each.id for each in action["object"]} >= {"#digits"}
+
+
+@pytest.mark.parametrize(("reg", "told"), [("1e-14", 1), ("1e-09", 2)])
+def test_errors_are_compared_less_closely_where_reg_is_near_rounding(tmp_path, reg, told):
+    files = tmp_path / "autoencoder" / "errors.csv", tmp_path / "mnist" / "0.csv"
+    for file, errors in zip(files, ([0.1, 0.1], [0.10001, 0.102]), strict=True):
+        file.parent.mkdir()
+        rows = {"experiment": "mnist", "reg": reg, "test_error": errors}
+        pd.DataFrame(rows).to_csv(file, index=False)
+    shape, lines = differences(*files)
+    assert (shape, len(lines)) == ((2, 3), told)
