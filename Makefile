@@ -32,7 +32,7 @@ open: setup ## Open the report of a run in the browser (RUN=embedded, paper, …
 figure: setup ## Make one table or figure of the paper, after saying how much work that is (NAME=rcca; ARGS=…)
 	@$(python) -m workflow.cli figure $(NAME) $(ARGS)
 
-publish: setup ## Copy a finished run, whose fits come from one clean commit, to results/published
+publish: setup ## Copy a finished run, whose fits come from one clean commit, to results/published (ARGS=--render renders that again)
 	@$(python) -m workflow.cli publish $(ARGS)
 
 verify: setup ## Check results/published and recompute a sample of its jobs (MINUTES=5; more recomputes more)
@@ -68,6 +68,8 @@ bench: setup ## Run the benchmarks (ARGS=… for the runner)
 
 docs: .venv.docs/stamp ## Build the docs site with its gallery in build/docs; warnings are errors (ARGS=… for Sphinx)
 	@OPENBLAS_NUM_THREADS=1 .venv.docs/bin/python -m sphinx --fail-on-warning --keep-going --quiet $(ARGS) docs build/docs
+	@rm -rf build/docs/report && cp -R results/published build/docs/report
+	@mv build/docs/report/report.html build/docs/report/index.html
 	@echo build/docs/index.html
 
 .venv.docs/stamp: docs/requirements.lock

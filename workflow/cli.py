@@ -28,8 +28,9 @@ from workflow.data import DataError
 from workflow.data.catalogue import CATALOGUE, availability
 from workflow.data.fetch import default_cache
 from workflow.lib.exhibits import read_exhibits, stage_names
-from workflow.lib.publish import publish
+from workflow.lib.publish import publish, render
 from workflow.lib.settings import KeyPath, RunSettings, keys, read, run_model, stage_model
+from workflow.lib.strict_yaml import load
 from workflow.lib.verify import verify_published
 
 GIB = 2**30
@@ -51,6 +52,9 @@ def main() -> int:
         sub = commands.add_parser(name, help=getdoc(command), description=getdoc(command))
         sub.set_defaults(run=command)
         sub.add_argument("--configfile", type=Path, default=Path("config", "paper.yaml"))
+        if name == "publish":
+            told = "make tables, figures and report of results/published again from its CSVs"
+            sub.add_argument("--render", action="store_true", help=told)
         if name == "verify":
             sub.add_argument("--minutes", type=float, default=5, help="what recomputing may take")
         if name == "figure":
@@ -112,8 +116,12 @@ def figure(options: argparse.Namespace, others: list[str]) -> int:
 
 
 def publish_run(options: argparse.Namespace, _: list[str]) -> int:
-    """Copy a finished run to results/published."""
-    settings = read(options.configfile)
+    """Copy a finished run to results/published, or render again what is there."""
+    settings, published = read(options.configfile), Path("results", "published")
+    if options.render:
+        config = load(options.configfile)
+        print(f"{render(published, options.configfile, config)} files in {published}")
+        return 0
     run = Path("results", settings.run)
     # What could not be fetched is tried again by every run; that alone leaves nothing undone. What
     # is made from it, up to the report, is compared with its records instead.
@@ -126,7 +134,7 @@ def publish_run(options: argparse.Namespace, _: list[str]) -> int:
             f"{planned}\nRun it first: make paper ARGS='--configfile {options.configfile}'"
         )
         return 1
-    print(f"{publish(run, Path('results', 'published'))} files in results/published")
+    print(f"{publish(run, published)} files in {published}")
     return 0
 
 

@@ -46,14 +46,7 @@ from workflow.lib.provenance import (
     read_record,
     write_text,
 )
-
-# So that figures follow the page's colours, dark ones too.
-_COLOURS = {
-    "#000000": "currentColor",
-    "#ffffff": "var(--paper)",
-    "#dddddd": "var(--grid)",
-    "#555555": "var(--grey)",
-}
+from workflow.lib.svg import has_marks, inline_svg
 
 
 @dataclass(frozen=True)
@@ -113,6 +106,7 @@ def write_page(
     and machine.
     """
     place = Path(path).parent
+    sections = [replace(each, exhibits=[*filter(_is_drawn, each.exhibits)]) for each in sections]
     script = _part("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     exhibits = [each for section in sections for each in section.exhibits]
@@ -198,25 +192,9 @@ def markdown(text: str, caption: str = "") -> str:
     return _TABLE.sub(boxed, _MARKDOWN.render(text))
 
 
-def inline_svg(svg: str, name: str, alternative: str) -> str:
-    """Make an SVG file part of a page: ids of its own, the page's colours, a text instead of it."""
-    body = _compact(svg[svg.index("<svg") :])
-    body = re.sub(r'\bid="', f'id="{name}-', body)
-    body = re.sub(r"url\(#", f"url(#{name}-", body)
-    body = re.sub(r'href="#', f'href="#{name}-', body)
-    for colour, variable in _COLOURS.items():
-        body = body.replace(colour, variable)
-    return body.replace("<svg", f'<svg role="img" aria-label="{html.escape(alternative)}"', 1)
-
-
-def _compact(svg: str) -> str:
-    """Leave out what is not seen: comments, ids without a reference, indents, most decimals."""
-    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg, flags=re.DOTALL)
-    svg = re.sub(r' transform="rotate\(-0 [^"]*"', "", svg)
-    referred = set(re.findall(r"#([\w-]+)", svg))
-    svg = re.sub(r' id="([^"]*)"', lambda each: each[0] if each[1] in referred else "", svg)
-    svg = re.sub(r' [dxy]="[^"]*"', lambda each: re.sub(r"(\.\d\d)\d+", r"\1", each[0]), svg)
-    return re.sub(r"\s*\n\s*", "\n", svg)
+def _is_drawn(exhibit: Exhibit) -> bool:
+    """Tell whether an exhibit has content; a figure has none if no experiment of it was run."""
+    return not exhibit.is_figure or has_marks(checked(exhibit.path).decode())
 
 
 def _rendered(section: Section, place: Path) -> dict[str, Any]:
@@ -307,8 +285,8 @@ def _claim(
     judgement: Judgement, shown: Mapping[str, Mapping[str, str]], place: Path
 ) -> dict[str, Any]:
     found = judgement.findings
-    named = sorted({file for each in found for file in (each.figure, each.csv) if file})
-    stems = dict.fromkeys(Path(file).stem for file in named)
+    csvs, figures = ({getattr(each, kind) for each in found} for kind in ("csv", "figure"))
+    stems = dict.fromkeys(Path(file).stem for file in sorted(csvs | figures))
     return {
         **judgement.claim,
         "verdict": judgement.verdict,
@@ -319,7 +297,7 @@ def _claim(
         "findings": [_finding(each) for each in found],
         "missing": judgement.missing,
         "exhibits": [shown[stem] for stem in stems if stem in shown],
-        "files": [file for file in named if (place / file).is_file()],
+        "files": [file for file in sorted(csvs) if (place / file).is_file()],
     }
 
 
@@ -369,8 +347,8 @@ def _excerpt(document: str, heading: str) -> str:
 def _commits(results: Path) -> str:
     """Say which commits the run's numbers were computed by."""
     found = set()
-    for file in (*results.glob("*/*.csv"), *results.glob("*/*/*.csv")):
-        record = read_record(file)
+    for file in (*results.glob("*/*.csv.json"), *results.glob("*/*/*.csv.json")):
+        record = read_record(file.with_suffix(""))
         if not is_rendering(record):
             commit, _, changes = (record["environment"]["commit"] or "").partition("+")
             found.add((commit[:7] or "unversioned code") + (" with changes" if changes else ""))

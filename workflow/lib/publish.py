@@ -1,15 +1,19 @@
 """Copy what a finished run shows to ``results/published``, with one record for all of it.
 
 The record is written twice: as JSON, and as a Workflow Run RO-Crate, a form that archives read.
+Tables, figures and the report can be rendered again from the published CSVs alone.
 """
 
 import hashlib
 import json
 import mimetypes
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from rocrate.rocrate import ROCrate
@@ -17,7 +21,18 @@ from rocrate.rocrate import ROCrate
 from workflow.data import DataError
 from workflow.data.catalogue import CATALOGUE
 from workflow.data.sources import Bundle, File, Url
-from workflow.lib.provenance import environment, is_rendering, read_record, verify, write_text
+from workflow.lib.exhibits import stage_names
+from workflow.lib.provenance import (
+    environment,
+    is_rendering,
+    read_record,
+    record_of,
+    verify,
+    write_text,
+)
+from workflow.lib.requests import spelled
+from workflow.lib.svg import svg_of
+from workflow.lib.verify import damages
 
 # One CSV per stage and kind, tables, and the report; pictures in CSVs are other people's data.
 PUBLISHED = ("*/*.csv", "tables/*.md", "tables/*.tex", "report.html")
@@ -37,34 +52,132 @@ def publish(run: Path, published: Path) -> int:
     Its fits must come from one commit without changes, and so must its tables and figures; all
     files, and those that they were made from, must be what their jobs wrote.
     """
-    found = [file for pattern in PUBLISHED for file in run.glob(pattern)]
-    found += [run / "figures" / f"{name}.png" for name in FIGURES]
-    files = [each for each in sorted(found) if "pictures" not in each.name and each.is_file()]
-    jobs = {record.relative_to(run).as_posix(): record for record in run.rglob("*.json")}
-    records = {
-        name.removesuffix(".json"): read_record(file.with_suffix(""))
-        for name, file in jobs.items()
-        if not name.startswith("requests/")
-    }
-    fits = {name: each for name, each in records.items() if not is_rendering(each)}
-    for name, each in fits.items():
-        each["seconds"] = _seconds(run, name, str(each["rule"]))
-    merged = {
+    records = _records(run)
+    fits = {name: record for name, record in records.items() if not is_rendering(record)}
+    for name, record in fits.items():
+        record["seconds"] = _seconds(run, name, str(record["rule"]))
+    commits = {
         "fits": _commit(fits),
         "rendering": _commit({name: each for name, each in records.items() if name not in fits}),
-        "published_by": environment()["commit"],
-        "files": {},
-        **_each_once(records),
-        "prepared_seconds": {
-            file.stem: _benchmark(file) for file in run.glob("benchmarks/prepare/*.tsv")
-        },
     }
-    verify(*files)
-    contents = {file.relative_to(run).as_posix(): file.read_bytes() for file in files}
-    merged["files"] = {name: records[name]["sha256"] for name in contents}
+    verify(*_shown(run))
+    prepared = {file.stem: _benchmark(file) for file in run.glob("benchmarks/prepare/*.tsv")}
+    return _write(run, published, records, **commits, prepared_seconds=prepared)
+
+
+def render(published: Path, configfile: Path, config: Mapping[str, Any]) -> int:
+    """Make tables, figures and report again from the published CSVs, with the code there is now.
+
+    The settings may differ from those of the published run in titles alone. A report that reads
+    what is not published, such as pictures, is not made again: its exhibits stay. Returns the
+    number of files.
+    """
+    record = json.loads((published / "record.json").read_text(encoding="utf-8"))
+    if damaged := damages(published, record["files"]):
+        raise DataError(f"{published} is damaged, restore it first: {'; '.join(damaged)}")
+    asked = record["requests"][record["jobs"]["report.html"]["request_file"]]["settings"]["config"]
+    if _untitled(asked) != _untitled(config):
+        raise DataError(
+            f"other settings than those of the published run, {asked['run']}: only titles may "
+            "differ when it is rendered again. Restore them, or run with them and publish that"
+        )
+    rules = _renderable(record)
+    records = {
+        name: job
+        | {
+            "environment": record["environments"][job["environment"]],
+            "request": spelled(record["requests"][job["request_file"]]),
+        }
+        for name, job in record["jobs"].items()
+        if job["rule"] not in rules
+    }
+    with TemporaryDirectory(prefix="rnca-render-") as directory:
+        place, report = Path(directory), f"results/{asked['run']}/report.html"
+        for name in ("docs", "resources", "workflow"):
+            (place / name).symlink_to(Path(name).resolve())
+        run = (place / report).parent
+        _restore(published, records, place, run)
+        command = [sys.executable, "-m", "snakemake", report, "--cores", "1"]
+        command += ["--snakefile", str(Path("Snakefile").resolve()), "--directory", directory]
+        # What no allowed rule makes is taken as it is there.
+        command += ["--configfile", str(configfile.resolve()), "--allowed-rules", *rules]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise DataError(f"the report cannot be rendered again:\n{done.stdout}{done.stderr}")
+        made = {name: each for name, each in _records(run).items() if each["rule"] in rules}
+        commits = {"fits": record["fits"], "rendering": _commit(made)}
+        kept = {"prepared_seconds": record["prepared_seconds"]}
+        return _write(run, published, records | made, **commits, **kept)
+
+
+def _untitled(settings: Any) -> Any:
+    """Leave out the titles in settings."""
+    if not isinstance(settings, Mapping):
+        return settings
+    return {key: _untitled(value) for key, value in settings.items() if key != "title"}
+
+
+def _renderable(record: Mapping[str, Any]) -> list[str]:
+    """List the rules that render, but for reports that read results that are not published."""
+    results = f"results/{record['jobs']['report.html']['request_file'].split('/')[1]}/"
+    unpublished = {
+        job["rule"]
+        for job in record["jobs"].values()
+        for file in job["inputs"]
+        if file.startswith(results)
+        and file != job["request_file"]
+        and file.removeprefix(results) not in record["files"]
+    }
+    reports = {f"{stage}_report" for stage in stage_names()}
+    return [*sorted(reports - unpublished), "claims", "page"]
+
+
+def _restore(published: Path, records: dict[str, dict[str, Any]], place: Path, run: Path) -> None:
+    """Lay out published files in a run's directory, with their records and those of its fits.
+
+    Requests go where no run writes its own: the files were made with the code of their time. A
+    figure is taken out of the report, which holds it without what is not seen; so its checksum is
+    another than when it was drawn.
+    """
+    page = (published / "report.html").read_text(encoding="utf-8")
+    for name, record in records.items():
+        file, source = run / name, published / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_file():
+            shutil.copy(source, file)
+        elif file.suffix == ".svg" and (svg := svg_of(page, file.stem)):
+            write_text(file, svg)
+            record["sha256"] = hashlib.sha256(svg.encode()).hexdigest()
+        request = Path("published", record["request_file"])
+        write_text(place / request, record["request"])
+        write_text(record_of(file), json.dumps(record | {"request_file": str(request)}))
+
+
+def _shown(run: Path) -> list[Path]:
+    """List the files of a run that are published."""
+    found = [file for pattern in PUBLISHED for file in run.glob(pattern)]
+    found += [run / "figures" / f"{name}.png" for name in FIGURES]
+    return [file for file in sorted(found) if "pictures" not in file.name and file.is_file()]
+
+
+def _records(run: Path) -> dict[str, dict[str, Any]]:
+    """Read the records of all results of a run, by their names."""
+    files = {file.relative_to(run).as_posix(): file for file in run.rglob("*.json")}
+    return {
+        name.removesuffix(".json"): read_record(file.with_suffix(""))
+        for name, file in files.items()
+        if not name.startswith("requests/")
+    }
+
+
+def _write(run: Path, published: Path, records: dict[str, dict[str, Any]], **merged: Any) -> int:
+    """Publish the shown files of a run with one record; return their number."""
+    contents = {file.relative_to(run).as_posix(): file.read_bytes() for file in _shown(run)}
+    files = {name: records[name]["sha256"] for name in contents}
     # The crate must hold the workflow.
     contents["Snakefile"] = Path("Snakefile").read_bytes()
-    merged["files"]["Snakefile"] = hashlib.sha256(contents["Snakefile"]).hexdigest()
+    files["Snakefile"] = hashlib.sha256(contents["Snakefile"]).hexdigest()
+    merged |= {"published_by": environment()["commit"], "files": files, **_each_once(records)}
     contents["ro-crate-metadata.json"] = crate(merged).encode()
     _replace(published, contents, merged)
     return len(contents) + 1

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workflow.lib import figures, page
+from workflow.lib import figures, svg
 from workflow.lib.tables import fitted_exponent
 
 ROOT = Path(__file__).parents[3]
@@ -33,7 +33,7 @@ def test_colours_stand_out_on_white_and_on_the_pages_dark_ground():
         assert contrast(colour, "#ffffff") >= 3, colour
         assert contrast(colour, DARK) >= 3, colour
     named = set(re.findall("#[0-9A-Fa-f]{6}", Path(figures.__file__).read_text(encoding="utf-8")))
-    assert named - seen <= set(page._COLOURS)
+    assert named - seen <= set(svg._COLOURS)
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "workflow/stages").glob("*/figures.py")), ids=str)

@@ -15,11 +15,11 @@ from workflow.lib.page import (
     _excerpt,
     _without_the_paper,
     answer,
-    inline_svg,
     markdown,
     typeset,
     write_page,
 )
+from workflow.lib.svg import inline_svg
 
 ROOT = Path(__file__).parents[3]
 
