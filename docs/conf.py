@@ -28,6 +28,7 @@ html_show_sourcelink = False
 html_theme_options = {
     "navbar_align": "left",
     "navbar_persistent": ["search-button"],
+    "navbar_end": ["report-link", "theme-switcher"],
     "show_prev_next": False,
     "footer_end": [],
     # Wide tables take the room of the list of sections.

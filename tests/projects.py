@@ -31,6 +31,14 @@ OFFLINE = dict.fromkeys(PROXIES, "http://127.0.0.1:9")
 TEST_SETTINGS = yaml.safe_load((ROOT / "config" / "test.yaml").read_text(encoding="utf-8"))
 
 
+# Make a directory a git repository with one commit, and print that.
+COMMIT = r"""printf '%s\n' '/results/*' /data/ .snakemake/ __pycache__/ > .gitignore
+git init --quiet
+git add --all
+git -c user.name=a -c user.email=a@b commit --quiet -m one
+git rev-parse HEAD"""
+
+
 def changed(config: dict[str, Any], place: Any, value: Any) -> dict[str, Any]:
     """Return settings with another value, or none for ..., at a place: keys, or joined by dots."""
     config = deepcopy(config)

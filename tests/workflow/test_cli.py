@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from projects import ROOT
+from projects import COMMIT, ROOT
 from workflow import cli
 from workflow.lib.publish import _replace as replace_published
 from workflow.lib.publish import publish
@@ -27,13 +27,6 @@ def said(monkeypatch, capsys, tmp_path):
         return cli.main(), capsys.readouterr().out
 
     return said
-
-
-COMMIT = r"""printf '%s\n' '/results/*' /data/ .snakemake/ __pycache__/ > .gitignore
-git init --quiet
-git add --all
-git -c user.name=a -c user.email=a@b commit --quiet -m one
-git rev-parse HEAD"""
 
 
 def files_in(directory):

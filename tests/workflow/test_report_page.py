@@ -78,6 +78,7 @@ def test_only_boxes_scroll_sideways_and_say_so(page):
     )
     if page.viewport_size["width"] < 400:
         assert page.locator("figure .wide").count() > 0
+        assert page.locator(".ledger > caption").bounding_box()["width"] > 300
 
 
 def test_every_link_leads_somewhere_and_no_id_stands_twice(page, finished):
@@ -143,6 +144,7 @@ def test_prints_whole(page):
     page.set_viewport_size({"width": 794, "height": 1123})  # A4
     assert fits(page)
     assert page.locator(".ledger details > div").first.is_visible()
+    assert page.locator(".ledger > caption").bounding_box()["width"] > 600
 
 
 def test_text_stands_out_from_its_ground(page):

@@ -3,16 +3,21 @@
 import copy
 import hashlib
 import json
+import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from rocrate.rocrate import ROCrate
 
-from workflow.data import FetchError
-from workflow.lib.publish import publish
-from workflow.lib.verify import choose, differences, repeatable, report, verify_published
+from projects import COMMIT, TEST_SETTINGS
+from workflow.data import DataError, FetchError
+from workflow.lib.publish import publish, render
+from workflow.lib.verify import choose, damages, differences, repeatable, report, verify_published
+
+TEST = ("--configfile", "config/test.yaml")
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +145,59 @@ def test_without_data_nothing_is_verified(published, monkeypatch, capsys):
     monkeypatch.setattr("workflow.lib.verify.fetch_source", refuse)
     assert verify_published(published, 5) == 2
     assert "1 jobs on mnist, which is unavailable (" in capsys.readouterr().out
+
+
+def test_published_results_are_rendered_again_from_their_csvs(source, published):
+    """Reports that read what is not published stay: here those with models and with pictures."""
+    before = record_in(published)
+    bytes_before = {name: (published / name).read_bytes() for name in before["files"]}
+    command = ("-m", "workflow.cli", "publish", "--render", *TEST)
+    code, screen = source.run(*command)
+    assert code == 1
+    assert "the commit of the results is unknown" in screen
+
+    with source.edited("workflow/lib/page.html.jinja", "<footer>", "<footer>Rendered again. "):
+        made = subprocess.check_output(["sh", "-ec", COMMIT], text=True, cwd=source.directory)
+        try:
+            code, screen = source.run(*command)
+        finally:
+            shutil.rmtree(source.file(".git"))
+    assert code == 0, screen
+    record = record_in(published)
+    assert damages(published, record["files"]) == []
+    assert (record["fits"], record["rendering"]) == (40 * "0", made.strip())
+    page = (published / "report.html").read_text(encoding="utf-8")
+    assert "<footer>Rendered again. " in page
+    changed = {
+        name for name, content in bytes_before.items() if (published / name).read_bytes() != content
+    }
+    assert changed == {"report.html"}
+    figures = r'id="exhibit-(\w+)"(?:(?!</section>).)*?<svg(.*?)</svg>'
+    old = bytes_before["report.html"].decode()
+    drawn, redrawn = (dict(re.findall(figures, text, re.DOTALL)) for text in (old, page))
+    assert drawn == redrawn
+    assert {"autoencoder", "rcca", "lupi"} <= drawn.keys()
+    commits = {
+        each["rule"]: record["environments"][each["environment"]]["commit"]
+        for each in record["jobs"].values()
+    }
+    assert commits["lupi_report"] == commits["page"] == made.strip()
+    assert commits["autoencoder_report"] == commits["rcca_report"] == commits["lupi_fit"]
+
+
+@pytest.mark.parametrize(
+    ("table", "seed", "sentence"),
+    [
+        ("| m |", 1, "is damaged, restore it first: tables/lupi.md: changed"),
+        (None, 2, "other settings than those of the published run, test: only titles may differ"),
+    ],
+    ids=["damaged", "other settings"],
+)
+def test_damaged_results_or_other_settings_are_not_rendered(published, table, seed, sentence):
+    if table:
+        (published / "tables/lupi.md").write_text(table, encoding="utf-8")
+    with pytest.raises(DataError, match=sentence):
+        render(published, Path("config", "test.yaml"), TEST_SETTINGS | {"seed": seed})
 
 
 def test_stages_take_turns_within_the_budget(published):

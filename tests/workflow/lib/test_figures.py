@@ -36,6 +36,15 @@ def test_colours_stand_out_on_white_and_on_the_pages_dark_ground():
     assert named - seen <= set(svg._COLOURS)
 
 
+def test_series_are_as_legible_as_text_on_the_page_light_and_dark():
+    css = (ROOT / "workflow/lib/page.css").read_text(encoding="utf-8")
+    for ink in (*figures.INKS, figures.FAINT):
+        (name,) = re.findall(r"var\((--\w+)\)", svg._COLOURS[ink.lower()])
+        light, dark = re.findall(f"{name}: (#[0-9a-f]{{6}})", css)
+        assert contrast(light, "#ffffff") >= 4.5, name
+        assert contrast(dark, DARK) >= 4.5, name
+
+
 @pytest.mark.parametrize("file", sorted((ROOT / "workflow/stages").glob("*/figures.py")), ids=str)
 def test_stages_take_their_colours_from_the_registry(file):
     assert not re.findall("#[0-9A-Fa-f]{6}", file.read_text(encoding="utf-8"))

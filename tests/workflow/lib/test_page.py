@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from projects import write_record_of
 from workflow.lib.claims import judge
 from workflow.lib.page import (
     Exhibit,
@@ -19,17 +20,17 @@ from workflow.lib.page import (
     typeset,
     write_page,
 )
-from workflow.lib.svg import inline_svg
+from workflow.lib.svg import has_marks, inline_svg, svg_of
 
 ROOT = Path(__file__).parents[3]
 
 
-def written(path, judgements, standing_in=()):
+def written(path, judgements, standing_in=(), exhibits=()):
     write_page(
         path,
         run="mine",
         title="Correlations of your data",
-        sections=[Section("rcca", "Correlations", files=["figures/a.svg"])],
+        sections=[Section("rcca", "Correlations", exhibits, files=["figures/a.svg"])],
         data=Section("data", "Data"),
         judgements=judgements,
         standing_in=standing_in,
@@ -51,11 +52,16 @@ def test_report_of_the_users_own_data_is_not_about_the_paper_and_loads_nothing(t
 def test_report_of_the_paper_opens_with_its_claims(tmp_path):
     rule = {"about": "it", "csv": "a.csv", "value": "v", "at_least": 0, "written": "2026-01-01"}
     (tmp_path / "a.csv").write_text("v\n-1\n", encoding="utf-8")
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "a.svg").touch()
     claim = {"id": "c", "claim": "C", "place": "P", "published": "X"}
     claims = [claim | {"rules": [rule | more]} for more in ({}, {"figure": "figures/a.svg"})]
     text = written(tmp_path / "report.html", judge(claims, tmp_path, pd.read_csv), ["digits"])
     for present in ("stand in for the paper's (digits)", ">0 of 1<", "<td>−1.00 (no", "#claim-c"):
         assert present in text
+    # Evidence links to CSVs: figures are in the page, and their files are not published.
+    assert '<a href="a.csv">' in text
+    assert 'href="figures/' not in text
     # A claim stands under the section of its figure or CSV.
     topics = re.findall('scope="rowgroup" colspan="5">(.*?)<', text)
     assert topics == ["Correlations", "Other"]
@@ -96,6 +102,44 @@ def test_inline_figures_have_ids_of_their_own_and_nothing_that_is_not_seen():
         '<use href="#rcca-b" clip-path="url(#rcca-c)" style="fill: currentColor"/>'
         "<text>0.125</text></svg>"
     )
+
+
+FIGURE = """<svg width="9"><g clip-path="url(#c)" style="stroke: #dddddd"/>
+<use href="#b" style="fill: #0072b2"/><path id="b" d="M 0.12 1" style="stroke: #000000"/>%s</svg>"""
+
+
+@pytest.mark.parametrize("mark", ["", '<path clip-path="url(#c)"/>'], ids=["blank", "marked"])
+def test_a_figure_is_shown_if_it_has_marks_and_can_be_taken_out_again(tmp_path, mark):
+    figure = tmp_path / "b.svg"
+    figure.write_text(FIGURE % mark, encoding="utf-8")
+    write_record_of(figure)
+    shown = [Exhibit(figure, "Both", "a caption")]
+    page = written(tmp_path / "report.html", [], exhibits=shown)
+    assert has_marks(FIGURE % mark) == bool(mark)
+    assert svg_of(page, "b") == (FIGURE % mark if mark else None)
+    assert svg_of(page, "a") is None
+
+
+def test_tables_of_the_paper_are_closed_and_ones_own_without_a_figure_are_open(tmp_path):
+    (tmp_path / "a.md").write_text("| m |\n|---|\n| 1 |\n", encoding="utf-8")
+    write_record_of(tmp_path / "a.md")
+    shown = [Exhibit(tmp_path / "a.md", "Sums", "a caption")]
+    claims = [{"id": "c", "claim": "C", "place": "P", "published": "X", "rules": []}]
+    for judgements, opened in ((judge(claims, tmp_path, pd.read_csv), ""), ([], " open")):
+        page = written(tmp_path / "report.html", judgements, exhibits=shown)
+        assert f"<details{opened}><summary>Numbers" in page
+
+
+def test_the_published_report_has_no_blank_figure_and_no_dead_link():
+    place = ROOT / "results" / "published"
+    page = (place / "report.html").read_text(encoding="utf-8")
+    figures = re.findall("<svg.*?</svg>", page, re.DOTALL)
+    assert len(figures) > 10
+    assert all(map(has_marks, figures))
+    links = set(re.findall('<a [^>]*?href="([^"]+)"', page))
+    ids = set(re.findall(' id="([^"]+)"', page))
+    assert not {link for link in links if link[0] == "#" and link[1:] not in ids}
+    assert not {link for link in links if link[0] != "#" and not (place / link).is_file()}
 
 
 @pytest.mark.parametrize(
