@@ -81,6 +81,7 @@ def render(published: Path, configfile: Path, config: Mapping[str, Any]) -> int:
             f"other settings than those of the published run, {asked['run']}: only titles may "
             "differ when it is rendered again. Restore them, or run with them and publish that"
         )
+    _commit({"report.html": {"environment": environment()}})
     rules = _renderable(record)
     records = {
         name: job
