@@ -140,7 +140,9 @@ GOOD = {"n_features": 10, "reg": 1.0, "gamma": 1.0, "feature_map": "linear"}
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [(name, value) for name in PARAMETERS for value in PARAMETERS[name][0]]
+    ("name", "value"),
+    [(name, value) for name in PARAMETERS for value in PARAMETERS[name][0]],
+    ids=lambda part: str(part)[:20],
 )
 def test_parameters(name, value):
     words = (f"{name}={value!r}", *PARAMETERS[name][1])

@@ -284,8 +284,8 @@ def _warn_of_scales(parts: Matrix, view: View) -> None:
             f"the columns of {view.name} differ much in scale: {lost} of {len(varying)} make up "
             f"less than {_UNSEEN:.1%} of the squared distances of rows, column {parts.argmax()} "
             f"alone {parts.max() / varying.sum():.1%}. A kernel of the median width hardly sees "
-            "the others. Scale the columns of both views first, as with "
-            "sklearn.preprocessing.StandardScaler; if the scales are meant, give gamma as a number."
+            "the others. Scale the columns first, as sklearn.preprocessing.StandardScaler does; "
+            "if the scales are meant, give gamma as a number."
         )
 
 
