@@ -1,8 +1,7 @@
 """Randomized nonlinear canonical correlation analysis (Section 4 of the paper)."""
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import TransformerMixin
@@ -10,9 +9,9 @@ from sklearn.utils._set_output import _get_container_adapter
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rnca._core.estimators import RowsMixin, check_count, pair, unfitted_copy
-from rnca._core.fitting import DRAWN, TwoViewFit, centred_features, check_width, shortened
-from rnca._core.moments import Correlations, Moments, crossed
+from rnca._core.estimators import RowsMixin, check_count, pair, unfitted_copy, warn
+from rnca._core.fitting import TwoViewFit, centred_features, check_width, shortened
+from rnca._core.moments import Correlations, Moments, crossed, paired
 from rnca._core.rows import (
     ComputedRows,
     FloatArray,
@@ -30,21 +29,16 @@ from rnca.inference import PermutationResult, permutation_test
 from rnca.regression import FeatureRidge
 
 _ROUNDING = 1e-6
-# What `solve` sets.
-_SOLUTION = (
-    "correlations_",
-    "training_correlations_",
-    "mean_x_",
-    "mean_y_",
-    "F_",
-    "G_",
-    "conditioning_",
-    "n_samples_",
-)
 # Independent views show training correlations this large with 20 rows per feature and reg = 0.
 _NOISE_LIMIT = 0.43
 # Predicted error of the correlations above which a fit warns.
 _ERROR_LIMIT = 1e-3
+
+
+def _has_predictor(model: "RCCA") -> bool:
+    if "predictor_" not in vars(model):
+        raise AttributeError("call fit_predictor(X, y) first.")
+    return True
 
 
 class RCCA(RowsMixin, TransformerMixin, TwoViewFit, auto_wrap_output_keys=None):  # type: ignore[call-arg]
@@ -77,7 +71,7 @@ instance, or a pair, default="fourier"
     dtype : {"float32", "float64"}, default="float32"
         Type of the features; linear features are always float64. Products and sums are float64.
     verbose : bool, default=False
-        Show progress over chunks.
+        Show progress over chunks. On a terminal a pass shows it after ten seconds in any case.
 
     Attributes
     ----------
@@ -100,6 +94,8 @@ instance, or a pair, default="fourier"
         for float32 features and 1e-16 for float64; and ``noise_level``, the
         largest training correlation that independent views with these degrees of freedom show.
         A fit warns if the error exceeds 1e-3, or the noise level 0.43.
+    reg_ : float or pair
+        The ``reg`` of the fit.
     moments_ : Moments
         What the pass over the data left; `path` reads it. Not pickled.
     n_samples_ : int
@@ -152,36 +148,19 @@ instance, or a pair, default="fourier"
         return self._fit_stream(rechunk(chunks, self._head_rows(), "Xy"))
 
     def partial_fit(self, X: Any, y: Any) -> Self:
-        """Add rows to the fit; the solution is computed when it is next asked for.
+        """Add rows to the fit, and solve anew.
 
         The first call draws the maps from its rows: give it as many rows as features, or more.
         Equals `fit_chunks` if these are its head. Fits by `fit` and `fit_chunks` grow as well.
+        Each call costs a solution, m³ steps, and 24·m² bytes for a copy of the moments: if no
+        model is needed in between, `fit_chunks` solves once.
 
         Parameters
         ----------
         X : array-like of shape (rows, p)
         y : array-like of shape (rows, q)
         """
-        views = self._views(X, y)
-        grown = hasattr(self, "map_x_")
-        fresh = unfitted_copy(self, keep=DRAWN if grown else ())
-        validate_data(fresh, X, reset=not grown, skip_check_array=True)
-        if grown:
-            self._check_has_moments()
-        else:
-            fresh._draw_maps(*views)
-        added = fresh._moments_of_rows(views, 0, None)
-        fresh.moments_ = self.moments_.merge(added) if grown else added
-        self.__dict__ = fresh.__dict__
-        return self
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name):
-            if name in _SOLUTION and "moments_" in vars(self):
-                return getattr(self.solve(self.moments_), name)
-            remedy = ": call fit_predictor(X, y) first" if name.startswith("predict") else ""
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{remedy}.")
+        return self._fit_part(X, y)
 
     def path(self, sizes: Sequence[Any], regs: Sequence[Any] | None = None) -> list["RCCA"]:
         """Models at smaller m, and other reg, from the pass already made.
@@ -191,7 +170,7 @@ instance, or a pair, default="fourier"
         sizes : sequence of int or (m_x, m_y) pairs
             Each at most the fitted number of features.
         regs : sequence of float or pairs, optional
-            Defaults to the fitted ``reg``. Each costs one factorisation.
+            Defaults to ``reg_``. Each costs one factorisation.
 
         Returns
         -------
@@ -203,7 +182,7 @@ instance, or a pair, default="fourier"
         self._check_has_moments()
         checked = [self._check_sizes(size) for size in sizes]
         models = []
-        for reg in [self.reg] if regs is None else regs:
+        for reg in [vars(self).get("reg_", self.reg)] if regs is None else regs:
             both = self._regs(reg)
             whitened = vars(self).get("_whitened_")  # of the fit, unless rows were added since
             if whitened is None or (whitened.n, whitened.regs) != (self.moments_.n, both):
@@ -213,22 +192,23 @@ instance, or a pair, default="fourier"
                 model.map_x_, model.map_y_ = self.map_x_.prefix(m_x), self.map_y_.prefix(m_y)
                 kinds = pair(self.feature_map, "feature_map")
                 maps = tuple(map(shortened, kinds, model._maps))
-                model.set_params(
-                    reg=reg,
-                    n_features=(m_x, m_y),
-                    feature_map=kinds[0] if maps == kinds and kinds[0] == kinds[1] else maps,
-                )
+                # Not by set_params, which does not know the parameters behind **kwargs.
+                model.reg, model.n_features = reg, (m_x, m_y)
+                model.feature_map = kinds[0] if maps == kinds and kinds[0] == kinds[1] else maps
                 model._set_from(self.moments_, whitened)
                 models.append(model)
         return models
 
-    def transform(self, X: Any, y: Any = None) -> Any:
+    def transform(self, X: Any, y: Any = None, *, out: Any = None) -> Any:
         """Canonical variables, centred by the training means.
 
         Parameters
         ----------
         X : array-like of shape (n, p), or None
         y : array-like of shape (n, q), optional
+        out : array of shape (n, n_components), or a pair of them if both views are given, optional
+            Filled chunk by chunk and returned as it is, so that the result may be a memory map
+            beyond the size of memory. A failed call may leave it partly filled.
 
         Returns
         -------
@@ -237,15 +217,16 @@ instance, or a pair, default="fourier"
         check_is_fitted(self, "correlations_")
         if X is None and y is None:
             raise ValueError("transform needs X, y or both; both are None.")
+        out_x, out_y = (out, out) if X is None or y is None else pair(out, "out")
         parts = []
         if X is not None:
             view = self._view_to_use(X, "correlations_")
-            variables = self._projected(view, self.map_x_, self.mean_x_, self.F_)
-            parts.append(self._in_container(variables, X, "x"))
+            variables = self._projected(view, self.map_x_, self.mean_x_, self.F_, out_x)
+            parts.append(variables if out is not None else self._in_container(variables, X, "x"))
         if y is not None:
             view = view_of_columns(y, "y")
-            variables = self._projected(view, self.map_y_, self.mean_y_, self.G_)
-            parts.append(self._in_container(variables, y, "y"))
+            variables = self._projected(view, self.map_y_, self.mean_y_, self.G_, out_y)
+            parts.append(variables if out is not None else self._in_container(variables, y, "y"))
         return parts[0] if len(parts) == 1 else tuple(parts)
 
     def set_output(self, *, transform: str | None = None) -> Self:
@@ -338,7 +319,7 @@ instance, or a pair, default="fourier"
         self.predictor_ = ridge.fit(self._lazy_variables(X), y)
         return self
 
-    @available_if(lambda self: "predictor_" in vars(self))  # type: ignore[untyped-decorator]
+    @available_if(_has_predictor)  # type: ignore[untyped-decorator]
     def predict(self, X: Any) -> FloatArray:
         """Predict the other view from X, after `fit_predictor`.
 
@@ -362,7 +343,7 @@ instance, or a pair, default="fourier"
         """
         return self.predictor_.predict(self._lazy_variables(X))
 
-    @available_if(lambda self: "predictor_" in vars(self))  # type: ignore[untyped-decorator]
+    @available_if(_has_predictor)  # type: ignore[untyped-decorator]
     def prediction_score(self, X: Any, y: Any) -> float:
         """Mean over the columns of y of the share R² of variance that `predict` explains."""
         return float(self.predictor_.score(self._lazy_variables(X), y))
@@ -402,7 +383,16 @@ instance, or a pair, default="fourier"
         PermutationResult
         """
         u, v = (np.concatenate(list(z)) for z in self._variables(*self._checked_views(X, y)))
-        return permutation_test(u, v, n_permutations, groups, random_state)
+        result = permutation_test(u, v, n_permutations, groups, random_state)
+        if len(u) == self.n_samples_ and np.allclose(
+            np.abs(result.correlations), self.training_correlations_, rtol=0, atol=_ROUNDING
+        ):
+            warn(
+                f"the {len(u)} rows seem to be those of the fit: their correlations are the "
+                "training correlations. The p-values mean nothing; give rows that had no part in "
+                "the fit."
+            )
+        return result
 
     def _checked_views(self, X: Any, y: Any) -> list[View]:
         check_is_fitted(self, "correlations_")
@@ -442,9 +432,14 @@ instance, or a pair, default="fourier"
         self._check_components(moments.n)
         correlations, F, G = self._canonical(whitened, m_x, m_y)
         signs = column_signs(F)
-        self.n_samples_ = moments.n
+        self.n_samples_, self.reg_ = moments.n, self.reg
         self.correlations_, self.F_, self.G_ = correlations, F * signs, G * signs
-        self.training_correlations_ = _training_correlations(self, *self._regs(self.reg))
+        views = zip((F, G), "xy", (whitened.x, whitened.y), whitened.regs, self._maps, strict=True)
+        variances = [
+            _variances(basis, moments, view, factor, reg, fitted.feature_dtype)
+            for basis, view, factor, reg, fitted in views
+        ]
+        self.training_correlations_ = _training_correlations(correlations, *variances)
         self.mean_x_, self.mean_y_ = moments.mean("x")[:m_x], moments.mean("y")[:m_y]
         self.conditioning_ = _conditioning(self._maps, [whitened.x, whitened.y], moments.n)
 
@@ -464,19 +459,17 @@ instance, or a pair, default="fourier"
         """Warn of training correlations that overfit, or that rounding has changed."""
         noise, error = (self.conditioning_[name] for name in ("noise_level", "predicted_error"))
         if noise > _NOISE_LIMIT:
-            warnings.warn(
+            warn(
                 f"n_samples={self.n_samples_} is small for {self.F_.shape[0]} and "
                 f"{self.G_.shape[0]} features with reg={self.reg}: independent views would show "
                 f"training correlations of {noise:.2f}. Judge the fit by `score` on other rows; "
-                "raise reg, or use fewer features or more rows. See docs/own-data.md.",
-                stacklevel=5,
+                "raise reg, or use fewer features or more rows. See docs/own-data.md."
             )
         if error > _ERROR_LIMIT:
-            warnings.warn(
+            warn(
                 f"the covariances are ill-conditioned with reg={self.reg}: the correlations may "
                 f'be off by {error:.0e}. Raise reg, use fewer features, or dtype="float64". '
-                "See docs/own-data.md.",
-                stacklevel=5,
+                "See docs/own-data.md."
             )
 
     def _check_sizes(self, size: Any) -> tuple[int, int]:
@@ -533,12 +526,27 @@ def _noise_level(a: float, b: float) -> float:
     return float(np.sqrt(a + b - 2 * a * b + 2 * np.sqrt(a * b * (1 - a) * (1 - b))))
 
 
-def _training_correlations(model: RCCA, reg_x: float, reg_y: float) -> Matrix:
-    """Undo the shrinkage: FᵀCxxF = I − reg·FᵀF is the canonical variables' true variance."""
-    variance_x = 1.0 - reg_x * np.einsum("ij,ij->j", model.F_, model.F_)
-    variance_y = 1.0 - reg_y * np.einsum("ij,ij->j", model.G_, model.G_)
-    # A variable that lies in the null space up to rounding has no variance to speak of.
-    defined = (variance_x > _ROUNDING) & (variance_y > _ROUNDING)
-    norm = np.sqrt(np.where(defined, variance_x * variance_y, 1.0))
-    correlations: Matrix = np.where(defined, model.correlations_ / norm, 0.0)
-    return correlations
+def _variances(
+    basis: Matrix, moments: Moments, view: str, factor: Factor, reg: float, dtype: Any
+) -> Matrix:
+    """Variances of canonical variables on the training rows, which shrinkage leaves below 1.
+
+    A variable has none if rounding of its features accounts for it.
+    """
+    variances = 1.0 - reg * paired(basis, basis)  # FᵀCF = I − reg·FᵀF
+    cancelled = variances < _ROUNDING
+    if cancelled.any():
+        m, basis = len(basis), basis[:, cancelled]
+        directly = paired(basis, moments.covariance(view * 2, m) @ basis)
+        rounding = np.finfo(dtype).eps ** 2 + m * np.finfo(np.float64).eps
+        squares = factor.squares[:m] @ basis**2
+        variances[cancelled] = np.where(directly > rounding * squares, directly, 0.0)
+    return variances
+
+
+def _training_correlations(
+    correlations: Matrix, variances_x: Matrix, variances_y: Matrix
+) -> Matrix:
+    """Undo the shrinkage; 0 where a variable has no variance."""
+    norms = np.sqrt(variances_x * variances_y)
+    return np.divide(correlations, norms, out=np.zeros_like(norms), where=norms > 0)

@@ -3,7 +3,6 @@
 Section 3 of the paper names it as an extension of RPCA.
 """
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.validation import validate_data
 
-from rnca._core.estimators import RowsMixin, check_count, unfitted_copy
+from rnca._core.estimators import RowsMixin, check_count, unfitted_copy, warn
 from rnca._core.fitting import FeatureFit, centred_features
 from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, Matrix, View, check_at_least_two_rows, grid
@@ -179,11 +178,10 @@ instance, default="nystroem"
         fresh.n_samples_ = len(view)
         self.__dict__ = fresh.__dict__
         if self.eigengap_ < _CLEAR_GAP:
-            warnings.warn(
+            warn(
                 f"n_clusters={self.n_clusters}: there is no clear gap after as many eigenvalues "
                 f"(relative gap {self.eigengap_:.2g}, below {_CLEAR_GAP}), so the clusters may be "
-                "arbitrary. Try another n_clusters or gamma, or more features.",
-                stacklevel=2,
+                "arbitrary. Try another n_clusters or gamma, or more features."
             )
         return self
 

@@ -3,7 +3,6 @@
 Section 4 of the paper names it as an extension of RCCA.
 """
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -21,7 +20,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from rnca._core.estimators import RowsMixin, check_count, unfitted_copy
+from rnca._core.estimators import RowsMixin, check_count, unfitted_copy, warn
 from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, Matrix, View
 from rnca.cca import RCCA
@@ -260,11 +259,10 @@ class RLDA(
         error = 3 * rounding * np.sqrt((squares @ weights**2).max())  # of nearly all rows
         error += self.rcca_.conditioning_["predicted_error"]
         if error > _ERROR_LIMIT:
-            warnings.warn(
+            warn(
                 f"the covariance of the features is ill-conditioned with reg={self.reg_:.3g}: "
                 f"probabilities may be off by {error:.0e}. Raise reg, use fewer features, or "
-                'dtype="float64". See docs/own-data.md.',
-                stacklevel=3,
+                'dtype="float64". See docs/own-data.md.'
             )
 
     def _discriminants(self, X: Any) -> FloatArray:

@@ -1,6 +1,5 @@
 """Randomized nonlinear principal component analysis (Section 3 of the paper)."""
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
@@ -8,7 +7,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rnca._core.estimators import RowsMixin, check_count, unfitted_copy
+from rnca._core.estimators import RowsMixin, check_count, unfitted_copy, warn
 from rnca._core.fitting import FeatureFit, shortened
 from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, View, rechunk
@@ -98,6 +97,16 @@ instance, default="fourier"
         """Fit to a stream of chunks of rows of any lengths, read once: as `RCCA.fit_chunks`."""
         return self._fit_stream(rechunk(((chunk,) for chunk in chunks), self._head_rows(), "X"))
 
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Add rows to the fit, and solve anew: as `RCCA.partial_fit`.
+
+        Parameters
+        ----------
+        X : array-like of shape (rows, d)
+        y : ignored
+        """
+        return self._fit_part(X)
+
     def draw(self, X: Any) -> Self:
         """Draw the feature map without a pass over the data: as `RCCA.draw`."""
         return self._draw_again(X)
@@ -123,24 +132,28 @@ instance, default="fourier"
         for m in sizes:
             model = unfitted_copy(self, keep=("n_features_in_", "feature_names_in_"))
             model.map_ = self.map_.prefix(m)
-            model.set_params(n_features=m, feature_map=shortened(self.feature_map, model.map_))
+            # Not by set_params, which does not know the parameters behind **kwargs.
+            model.n_features = m
+            model.feature_map = shortened(self.feature_map, model.map_)
             model._set_solution(self.moments_)
             models.append(model)
         return models
 
-    def transform(self, X: Any) -> FloatArray:
+    def transform(self, X: Any, *, out: FloatArray | None = None) -> FloatArray:
         """Principal components of new rows, centred by the training mean.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
+        out : array of shape (n, n_components), optional
+            As in `RCCA.transform`.
 
         Returns
         -------
         ndarray of shape (n, n_components)
         """
         view = self._view_to_use(X, "components_")
-        return self._projected(view, self.map_, self.mean_, self.components_.T)
+        return self._projected(view, self.map_, self.mean_, self.components_.T, out)
 
     def _draw_maps(self, *views: View) -> None:
         check_count(self.n_components, "n_components")
@@ -166,10 +179,9 @@ instance, default="fourier"
         variance = self.explained_variance_[0]
         noise = rounding * np.linalg.norm(self.mean_ * self.components_[0])
         if 0 < _ERROR_LIMIT * variance < noise * (noise + 2 * np.sqrt(variance / self.n_samples_)):
-            warnings.warn(
+            warn(
                 f"the features hardly vary: their largest variance, {variance:.1g}, may be off by "
-                'more than a thousandth of it. Use dtype="float64" or a larger gamma.',
-                stacklevel=5,
+                'more than a thousandth of it. Use dtype="float64" or a larger gamma.'
             )
 
     def _unfitted_map(self, kind: Any, count: Any, gamma: Any, seed: int) -> FeatureMap:

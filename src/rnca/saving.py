@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 import rnca
 from rnca._core.files import opened_archive, read_member, replacing
@@ -43,6 +44,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """
     arrays: dict[str, Any] = {}
     settings = json.dumps({"format": _FORMAT, "model": _encoded(model, arrays)})
+    check_is_fitted(model)
     with replacing(path) as partial, partial.open("wb") as file:
         np.savez(file, settings=np.array(settings), **arrays)
 
@@ -66,7 +68,9 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         settings = json.loads(str(read_member(stored, "settings")))
         if settings["format"] != _FORMAT:
             raise ValueError(f"format {settings['format']}, this version reads {_FORMAT}")
-        return _decoded(settings["model"], stored)
+        model = _decoded(settings["model"], stored, set())
+        check_is_fitted(model)  # refuses what is no estimator, too
+        return model
 
 
 def _encoded(value: Any, arrays: dict[str, Any]) -> Any:
@@ -91,19 +95,24 @@ def _encoded(value: Any, arrays: dict[str, Any]) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _decoded(value: Any, stored: Any) -> Any:
+def _decoded(value: Any, stored: Any, used: set[str]) -> Any:
+    """Undo `_encoded`; ``used`` collects the names of arrays, which belong to one place each."""
     if not isinstance(value, dict):
         return value
     if "class" in value:
         model = object.__new__(_class_named(value["class"]))
-        model.__dict__.update(_decoded(value["state"], stored))
+        model.__dict__.update(_decoded(value["state"], stored, used))
+        model.get_params(deep=False)  # refuses a model that lacks parameters
         return model
     ((kind, held),) = value.items()
     if kind == "array":
+        if held in used:
+            raise ValueError(f"{held} is used more than once")
+        used.add(held)
         return read_member(stored, held)
     if kind == "dict":
-        return {key: _decoded(each, stored) for key, each in held.items()}
-    parts = [_decoded(each, stored) for each in held]
+        return {key: _decoded(each, stored, used) for key, each in held.items()}
+    parts = [_decoded(each, stored, used) for each in held]
     return {"list": list, "tuple": tuple}.get(kind, lambda each: np.array(each, object))(parts)
 
 

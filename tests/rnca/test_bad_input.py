@@ -120,10 +120,13 @@ def test_tables_must_have_two_dimensions(data):
 PARAMETERS = {
     "n_features": ([0, -3, 2.5, "many", None, True], ["must be >= 1"]),
     "reg": (
-        [-1e-12, np.nan, np.inf, "small", None, np.array(-1.0)],
+        [-1e-12, np.nan, np.inf, "small", None, np.array(-1.0), True, 10**400],
         ["must be a finite number >= 0"],
     ),
-    "gamma": ([0, -1.0, np.nan, np.inf, "mean", None], ["> 0", "median"]),
+    "gamma": (
+        [0, -1.0, np.nan, np.inf, "mean", None, True, 1e-320, 10**400],
+        ["> 0", "median"],
+    ),
     "feature_map": (
         ["gauss", 3, None, FourierFeatures],
         ["'fourier', 'nystroem', 'linear', 'orthogonal', 'fastfood', 'qmc'", "instance"],
@@ -137,7 +140,9 @@ GOOD = {"n_features": 10, "reg": 1.0, "gamma": 1.0, "feature_map": "linear"}
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [(name, value) for name in PARAMETERS for value in PARAMETERS[name][0]]
+    ("name", "value"),
+    [(name, value) for name in PARAMETERS for value in PARAMETERS[name][0]],
+    ids=lambda part: str(part)[:20],
 )
 def test_parameters(name, value):
     words = (f"{name}={value!r}", *PARAMETERS[name][1])

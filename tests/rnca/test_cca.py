@@ -172,8 +172,9 @@ def test_loadings_are_numpys_correlations(halves):
 def test_predictions_are_those_of_ridge_on_the_canonical_variables(halves):
     X, Y = halves
     model = rcca(m=60, n_components=5, chunk_size=200).fit(X, Y)
-    with pytest.raises(AttributeError, match=r"no attribute 'predict': call fit_predictor"):
+    with pytest.raises(AttributeError, match=r"no attribute 'predict'") as caught:
         model.predict(X)
+    assert "call fit_predictor" in str(caught.value.__cause__)
     model.fit_predictor(X[:900], Y[:900], reg=0.1)
     U = model.transform(X)
     peer = Ridge(0.1 * 899).fit(U[:900], Y[:900])
@@ -201,7 +202,7 @@ def test_a_fit_grows_and_a_failed_part_changes_nothing(halves):
     for member in (*grown.path([60]), *merged.path([60])):
         assert_same_answer(member, expected, 1e-9)
     loaded = pickle.loads(pickle.dumps(grown))
-    with pytest.raises(ValueError, match="needs the moments of a fit"):
+    with pytest.raises(ValueError, match=r"^partial_fit needs the moments of a fit"):
         loaded.partial_fit(X, Y)
     with pytest.raises(AttributeError, match="no attribute 'correlations_'"):
         _ = rcca().correlations_
@@ -348,6 +349,67 @@ def test_a_correlation_above_one_is_refused_unless_rounding_explains_it(halves):
         FloatingPointError, match=r"correlation came out as 1\.\d+, above 1.*Raise reg"
     ):
         model.solve(model.moments_)
+
+
+def test_rpca_grows_as_a_stream_does(halves):
+    X, _ = halves
+    grown, streamed = rpca(chunk_size=500), rpca(chunk_size=500).fit_chunks([X])
+    for part in np.split(X, [500, 503, 1400]):
+        grown.partial_fit(part)
+    assert grown.n_samples_ == len(X)
+    assert_allclose(grown.explained_variance_, streamed.explained_variance_, rtol=1e-9)
+    assert_allclose(grown.transform(X), streamed.transform(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_results_go_into_memory_of_the_caller(halves, tmp_path, dtype):
+    X, Y = halves
+    model = rcca(m=20, chunk_size=500).fit(X, Y)
+    shape = len(X), 10
+    mapped = np.lib.format.open_memmap(tmp_path / "u.npy", "w+", dtype, shape)
+    u, v = mapped, np.full(shape, np.nan, dtype)
+    assert model.transform(X, out=u) is u
+    assert_array_equal(np.load(tmp_path / "u.npy"), model.transform(X).astype(dtype))
+    both = model.set_output(transform="pandas").transform(X, Y, out=(u, v))
+    assert both[0] is u
+    assert both[1] is v
+    assert_array_equal(v, model.transform(None, Y).to_numpy().astype(dtype))
+    assert model.transform(None, Y, out=u) is u
+    assert_array_equal(u, v)
+    of_rpca = rpca(m=20, n_components=10, chunk_size=500).fit(X)
+    assert of_rpca.transform(X, out=u) is u
+    assert_array_equal(u, of_rpca.transform(X).astype(dtype))
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind", "words"),
+    [
+        ((1797, 9), float, r"out for X has shape \(1797, 9\).* shape \(1797, 10\)"),
+        ((1, 10), float, r"shape \(1, 10\)"),
+        ((1797, 10), int, "dtype int64: .*float32 or float64"),
+    ],
+)
+def test_memory_that_cannot_hold_the_results_is_refused(halves, shape, kind, words):
+    X, Y = halves
+    model = rcca(m=20).fit(X, Y)
+    for out in (np.zeros(shape, kind), (np.zeros(shape, kind), np.zeros((1797, 10)))):
+        with pytest.raises(ValueError, match=words):
+            model.transform(X, *([Y] if isinstance(out, tuple) else []), out=out)
+    with pytest.raises(ValueError, match="a pair"):
+        model.transform(X, Y, out=np.zeros((1797, 10)))
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+@pytest.mark.parametrize("patience", [0, 1000])
+@pytest.mark.parametrize("by", ["fit", "fit_chunks"])
+def test_a_long_pass_shows_on_a_terminal(halves, capsys, monkeypatch, by, patience, is_terminal):
+    monkeypatch.setattr("rnca._core.fitting._PATIENCE", patience)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
+    model = rcca(m=20, chunk_size=300)
+    model.fit(*halves) if by == "fit" else model.fit_chunks([halves])
+    shown = capsys.readouterr().err
+    assert ("RCCA: rows" in shown) == (is_terminal and patience == 0)
+    assert shown.count("\n") == (is_terminal and patience == 0)  # one line
 
 
 def test_progress_is_shown_on_request(halves, capsys):

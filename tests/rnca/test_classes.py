@@ -100,6 +100,7 @@ def test_discriminants_have_unit_variance_within_classes_and_are_nested():
     assert list(short.get_feature_names_out()) == ["rlda0"]
 
 
+@pytest.mark.filterwarnings("ignore:the columns of X differ much in scale")
 def test_chosen_reg_minimises_the_stated_error():
     X, y = WINE
     model = RLDA(n_features=40, random_state=0, dtype="float64").fit(X, y)

@@ -12,10 +12,10 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
-from rnca import RCCA, RLDA, RPCA, NystroemFeatures
+from rnca import RCCA, RLDA, RPCA, LinearFeatures, NystroemFeatures
 
 KINDS = ["fourier", "nystroem", "linear"]
 DTYPES = ["float64", "float32"]
@@ -302,3 +302,34 @@ def test_rpca_warns_of_features_that_hardly_vary():
     # Kernel values within 1e-7 of 1: float32 rounds them at 6e-8.
     with pytest.warns(UserWarning, match='hardly vary.*dtype="float64" or a larger gamma'):
         RPCA(2, feature_map=NystroemFeatures(20, gamma=1e-10, random_state=0)).fit(X)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("scale", [1e-6, 1e-8, 1e-12, 1e-20, 1e-30])
+def test_a_large_reg_hides_no_correlation_of_small_numbers(scale, dtype):
+    x, y = X * scale, Y * scale
+    model = RCCA(K, feature_map=LinearFeatures(dtype=dtype), reg=1e-8).fit(x, y)
+    seen = np.abs(model.component_correlations(x, y))
+    assert seen[:2].min() > 0.3
+    assert_allclose(model.training_correlations_, seen, atol=1e-6)
+    for loadings, view, variables in zip(
+        model.loadings(x, y), (x, y), model.transform(x, y), strict=True
+    ):
+        assert_allclose(loadings, cross_correlations(view, variables), atol=1e-6)
+
+
+def cross_correlations(columns, variables):
+    (a, b) = ((table - table.mean(axis=0)) / table.std(axis=0) for table in (columns, variables))
+    return a.T @ b / len(a)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_a_variable_that_is_rounding_has_no_training_correlation(scale, dtype):
+    # Of rank 2 but for rounding: the other two canonical variables are not there.
+    x = X[:, :2] @ np.ones((2, 5)) * scale
+    x[:, 0] += X[:, 0] * scale
+    model = RCCA(K, feature_map=LinearFeatures(dtype=dtype), reg=1e-8 * scale**2)
+    model.fit(x.astype(dtype), Y * scale)
+    assert (model.training_correlations_[:2] > 0.1).all()
+    assert_array_equal(model.training_correlations_[2:], 0)

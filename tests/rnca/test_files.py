@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
 
 from rnca import RCCA, RPCA, FourierFeatures, Moments, NystroemFeatures, load_model, save_model
 from rnca._core.files import replacing
@@ -165,6 +166,35 @@ def test_a_file_cut_anywhere_or_of_another_kind_is_refused(halves, saved):
     model.write_bytes(settings(format=2))
     with pytest.raises(ValueError, match="format 2, this version reads 1"):
         load_model(model)
+
+
+def hollow(**state):
+    return {"class": "RPCA", "state": {"dict": state}}
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (5, "5 is not an estimator"),
+        ({"array": "settings"}, "not an estimator"),
+        ({"dict": {}}, "not an estimator"),
+        (hollow(), "no attribute"),
+        (hollow(**RPCA().get_params()), "not fitted"),
+        ({"list": [{"array": "settings"}] * 400}, "settings is used more than once"),
+        (hollow(n_components=hollow()), "no attribute"),
+    ],
+    ids=str.split("number array settings empty unfitted repeated inner"),
+)
+def test_files_without_a_whole_model_are_refused(tmp_path, model, words):
+    (tmp_path / "model.npz").write_bytes(settings(format=1, model=model))
+    with pytest.raises(ValueError, match=f"model.npz: not a complete file of save_model .*{words}"):
+        load_model(tmp_path / "model.npz")
+
+
+def test_models_that_are_not_fitted_are_not_saved(tmp_path):
+    with pytest.raises(NotFittedError):
+        save_model(RPCA(2), tmp_path / "model.npz")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

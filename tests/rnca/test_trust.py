@@ -1,6 +1,7 @@
 """A model answers as its last complete fit does, or refuses to answer."""
 
 import copy
+import re
 import warnings
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from rnca import (
     RCCA,
@@ -23,6 +25,7 @@ from rnca import (
     RandomizedAutoencoder,
     RSpectralClustering,
     load_model,
+    median_gamma,
     save_model,
 )
 from rnca.regression import FeatureRidge
@@ -210,6 +213,78 @@ def test_an_interrupted_solve_leaves_moments_and_model(views, monkeypatch):
     assert_allclose(again.correlations_, model.correlations_, atol=1e-12)
 
 
+GROWING = [(rcca(), 2), (RPCA(2, **SMALL), 1)]
+
+
+@pytest.mark.parametrize(("model", "count"), GROWING, ids=["RCCA", "RPCA"])
+def test_a_fit_that_grows_leaves_the_moments_of_others(views, model, count):
+    first, second = (
+        [view[rows] for view in views[:count]] for rows in (slice(300), slice(300, 600))
+    )
+    model = clone(model).fit(*first)
+    duplicate, kept = copy.copy(model), model.moments_
+    other = clone(model).draw(*first).solve(kept)
+    expected = clone(model).draw(*first)
+    expected.solve(expected.accumulate(*views[:count]))
+    for grown in (model, other):
+        grown.partial_fit(*second)
+        assert (grown.moments_.n, grown.n_samples_) == (600, 600)
+        assert_allclose(grown.transform(views[0]), expected.transform(views[0]), atol=1e-4)
+    assert (kept.n, duplicate.moments_.n, duplicate.path([20])[0].n_samples_) == (300, 300, 300)
+    assert_array_equal(kept.xx, clone(model).fit(*first).moments_.xx)
+
+
+@pytest.mark.parametrize(("model", "count"), GROWING, ids=["RCCA", "RPCA"])
+@pytest.mark.parametrize(
+    "step", ["_core.moments._add_shifted", "_core.moments._plus_gram", "solution"]
+)
+def test_an_interrupted_partial_fit_changes_nothing(views, monkeypatch, model, count, step):
+    first, second = (
+        [view[rows] for view in views[:count]] for rows in (slice(300), slice(300, 600))
+    )
+    model = clone(model).fit(*first)
+    before, xx = dict(vars(model)), model.moments_.xx.copy()
+    solver = "_core.whitening.leading_svd" if count == 2 else "pca.leading_eigh"
+    with monkeypatch.context() as patch:
+        patch.setattr(f"rnca.{solver if step == 'solution' else step}", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(*second)
+    assert vars(model) == before
+    assert_array_equal(model.moments_.xx, xx)
+    assert model.partial_fit(*second).n_samples_ == 600
+
+
+def test_asking_for_an_attribute_never_computes(views, monkeypatch):
+    model = rcca().partial_fit(*views)
+    monkeypatch.setattr(SVD, lambda *args: pytest.fail("computed"))
+    check_is_fitted(model)
+    assert model.F_.shape == (20, 2)
+    drawn = rcca().draw(*views)
+    drawn.moments_ = model.moments_
+    assert not hasattr(drawn, "F_")
+    with pytest.raises(NotFittedError):
+        check_is_fitted(drawn)
+
+
+def test_a_path_without_regs_has_that_of_the_fit(views):
+    model = rcca(reg=(1e-3, 1e-2)).fit(*views)
+    (member,) = model.set_params(reg=10.0).path([20])
+    assert member.reg == model.reg_ == (1e-3, 1e-2)
+    assert_allclose(member.correlations_, model.correlations_, atol=1e-12)
+
+
+@pytest.mark.parametrize("base", [RCCA, RPCA])
+def test_a_subclass_that_hands_on_its_parameters_has_a_path(views, base):
+    class Narrow(base):
+        def __init__(self, n_components=2, **parameters):
+            super().__init__(n_components, **parameters)
+
+    model = Narrow(**SMALL, feature_map="nystroem").fit(*views)
+    (member,) = model.path([10])
+    assert member.feature_map == "nystroem"
+    assert member.transform(views[0]).shape == (600, 2)
+
+
 @pytest.mark.parametrize("name", [name for name in ESTIMATORS if name != "NystroemFeatures"])
 def test_chunks_and_memory_maps_change_nothing_beyond_rounding(views, tmp_path, name):
     (X, Y), (model, given, answer, _) = views, ESTIMATORS[name]
@@ -290,6 +365,64 @@ def test_the_noise_level_is_that_of_independent_views(n, m, reg, warning):
     assert model.correlations_[0] < 1.1 * level
     if reg < 1e-6:
         assert model.correlations_[0] > 0.9 * level
+
+
+@pytest.mark.parametrize(
+    ("kind", "reg"), [("fourier", 1e-3), ("fourier", 1e-8), ("nystroem", 1e-8), ("linear", 0.0)]
+)
+def test_a_permutation_test_on_the_rows_of_the_fit_warns(kind, reg):
+    X, Y = noise(2000)
+    model = RCCA(3, feature_map=kind, n_features=50, reg=reg, random_state=0)
+    model.fit(X[:1000], Y[:1000])
+    for rows, is_of_fit in (
+        (slice(1000), True),
+        (slice(999, None, -1), True),
+        (slice(1000, 2000), False),
+        (slice(500), False),
+    ):
+        warned = pytest.warns(UserWarning, match="1000 rows seem to be those of the fit")
+        with warned if is_of_fit else warnings.catch_warnings():
+            model.permutation_test(X[rows], Y[rows], 19, random_state=0)
+
+
+def uneven(scales, rows=1000):
+    return np.random.default_rng(0).normal(size=(rows, len(scales))) * scales
+
+
+@pytest.mark.parametrize(
+    ("data", "warning"),
+    [
+        (uneven([1, 1e4, 1, 1, 1]), "X .*: 4 of 5 .* column 1 alone 100.0%.*StandardScaler"),
+        (uneven([1, 1, 1, 100]), "3 of 4"),
+        (uneven([100, 1]), "1 of 2"),
+        (uneven(10.0 ** np.arange(20)), "18 of 20"),
+        (uneven([1, 10, 10, 1]), None),
+        (uneven([1, 1e-6, 1]), None),
+        (uneven([5]), None),
+        (np.vstack([uneven([1, 1, 1]), [[1e9, 0, 0]]]), None),
+        (np.random.default_rng(0).poisson(1 / np.arange(1, 500), (1000, 499)), None),
+        (np.eye(400)[np.random.default_rng(0).geometric(0.05, 3000)], None),
+    ],
+)
+def test_columns_that_the_median_width_does_not_see_are_told(data, warning):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        RPCA(1, n_features=10, random_state=0).fit(data)
+        RPCA(1, n_features=10, gamma=1.0, dtype="float64").fit(data[:10] / np.abs(data).max())
+    assert len(caught) == bool(warning)
+    if warning:
+        assert re.search(warning, str(caught[0].message))
+        assert caught[0].filename == __file__
+
+
+def test_the_scales_of_the_second_view_count_too():
+    with pytest.warns(UserWarning, match="columns of y differ much in scale"):
+        rcca().fit(uneven([1, 1, 1]), uneven([1, 1, 1e4]))
+
+
+def test_pixels_are_no_columns_of_uneven_scale(halves):
+    for view in (*halves, np.hstack(halves)):  # a warning would be an error
+        assert median_gamma(view, random_state=0) > 0
 
 
 def nearly_equal_columns(spread, noise=0.1):

@@ -1,6 +1,9 @@
 """What estimators and feature maps share: parameters, fitted or not, and rows of any kind."""
 
+import sys
+import warnings
 from numbers import Real
+from types import FrameType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -34,12 +37,30 @@ def check_count(value: Any, name: str) -> None:
         raise ValueError(f"{name}={value!r}: give an integer >= 1.")
 
 
+def is_number(value: Any) -> bool:
+    """Whether a parameter is a real number that float64 can hold; truth values are none."""
+    is_real = isinstance(value, Real) and not isinstance(value, bool)
+    return is_real and bool(abs(value) <= sys.float_info.max)
+
+
 def check_reg(value: Any) -> float:
     """Return a regulariser as a float; refuse anything but a finite number of at least 0."""
     number = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
-    if not isinstance(number, Real) or not 0 <= float(number) < np.inf:
+    if not is_number(number) or number < 0:
         raise ValueError(f"reg={value!r}: the regulariser must be a finite number >= 0.")
     return float(number)
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def warn(message: str) -> None:
+    """Warn at the line that called into the library."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back and _package(frame) in ("rnca", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, stacklevel=level)
 
 
 def unfitted_copy(estimator: Estimator, keep: tuple[str, ...] = ()) -> Estimator:

@@ -1,9 +1,10 @@
 """Fits by one pass over the rows, which leaves moments, and a solution of these."""
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy, deepcopy
 from itertools import chain
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -27,8 +28,12 @@ from rnca._core.seeding import seeds
 from rnca.features import FEATURE_MAPS, FeatureMap, LinearFeatures
 from rnca.features.base import seeded
 
+Chunk = TypeVar("Chunk")
+
 # Rows whose mean the sums are taken about.
 _HEAD = 256
+# Seconds after which a pass shows its progress on a terminal, also without ``verbose``.
+_PATIENCE = 10
 # What `draw` leaves; everything else that is fitted belongs to a solution.
 DRAWN = ("map_", "map_x_", "map_y_", "n_features_in_", "feature_names_in_", "_one_column_")
 
@@ -181,8 +186,24 @@ class FeatureFit(BaseEstimator):
         fresh._draw_maps(*head)
         self._forget_moments()
         moments = fresh.empty_moments()
-        for views in chain([head], stream):
-            fresh._add_rows(moments, views, 0, len(views[0]))
+        for views in fresh._with_progress(chain([head], stream)):
+            fresh._add_rows(moments, views, 0, len(views[0]), progress=False)
+        return self._become(fresh, moments)
+
+    def _fit_part(self, *data: Any) -> Self:
+        """Add rows to a copy of the moments, and solve anew; the first rows draw the maps."""
+        views = self._views(*data)
+        grown = bool(self._maps)
+        if grown:
+            self._check_has_moments("partial_fit")
+        fresh = unfitted_copy(self, keep=DRAWN if grown else ())
+        validate_data(fresh, data[0], reset=not grown, skip_check_array=True)
+        if not grown:
+            fresh._draw_maps(*views)
+        moments = fresh.empty_moments()
+        if grown:
+            moments.merge(self.moments_)
+        fresh._add_rows(moments, views, 0, len(views[0]))
         return self._become(fresh, moments)
 
     def _become(self, fresh: Self, moments: Moments) -> Self:
@@ -225,13 +246,21 @@ class FeatureFit(BaseEstimator):
         self._add_rows(moments, views, start, stop)
         return moments
 
-    def _add_rows(self, moments: Moments, views: Sequence[View], start: int, stop: int) -> None:
+    def _add_rows(
+        self,
+        moments: Moments,
+        views: Sequence[View],
+        start: int,
+        stop: int,
+        *,
+        progress: bool = True,
+    ) -> None:
         """Add the features of rows ``start:stop`` of the views to ``moments``, chunk by chunk."""
         for view, fitted in zip(views, self._maps, strict=True):
             check_width(view, fitted)
         if moments.n == 0:
             moments.shift(*self._head_means(views, start, stop))
-        for _, z in self._feature_chunks(views, moments.shifts, start, stop):
+        for _, z in self._feature_chunks(views, moments.shifts, start, stop, progress=progress):
             moments.add_centred(*z)  # zᵀz for the covariances of Sections 3 and 4
         refuse_overflow(moments)
 
@@ -243,8 +272,26 @@ class FeatureFit(BaseEstimator):
             for fitted, head in zip(self._maps, heads, strict=True)
         ]
 
+    def _with_progress(self, chunks: Iterable[Chunk]) -> Iterable[Chunk]:
+        """Show the progress over chunks: with ``verbose``, or on a terminal if it takes long."""
+        is_terminal = sys.stderr is not None and sys.stderr.isatty()
+        shown: Iterable[Chunk] = tqdm(
+            chunks,
+            f"{type(self).__name__}: rows",
+            unit="chunk",
+            delay=0 if self.verbose else _PATIENCE,
+            disable=not (self.verbose or is_terminal),
+        )
+        return shown
+
     def _feature_chunks(
-        self, views: Sequence[View], shifts: Sequence[Matrix], start: int, stop: int
+        self,
+        views: Sequence[View],
+        shifts: Sequence[Matrix],
+        start: int,
+        stop: int,
+        *,
+        progress: bool = True,
     ) -> Iterator[tuple[slice, list[Matrix]]]:
         """Yield the rows of each chunk and the features of each view less its shift.
 
@@ -254,7 +301,7 @@ class FeatureFit(BaseEstimator):
         # Kept over the pass: new pages for each chunk would cost a tenth of it.
         buffers = [feature_buffers(fitted, min(size, stop - start)) for fitted in maps]
         chunks = list(grid(start, stop, size))
-        for low, high in tqdm(chunks, "rows", unit="chunk", disable=not self.verbose):
+        for low, high in self._with_progress(chunks) if progress else chunks:
             yield (
                 slice(low, high),
                 [
@@ -275,10 +322,10 @@ class FeatureFit(BaseEstimator):
         self._set_solution(moments)
         self.moments_ = moments
 
-    def _check_has_moments(self) -> None:
+    def _check_has_moments(self, method: str = "path") -> None:
         if not hasattr(self, "moments_"):
             raise ValueError(
-                "path needs the moments of a fit in this process: pickled models leave them "
+                f"{method} needs the moments of a fit in this process: pickled models leave them "
                 "behind, and models of a path have none. Fit again, or keep Moments.save files."
             )
 
@@ -298,8 +345,23 @@ class FeatureFit(BaseEstimator):
         for low, high in grid(0, len(view), self._chunk_size()):
             yield centred_features(fitted, view.read(low, high), mean) @ basis
 
-    def _projected(self, view: View, fitted: FeatureMap, mean: Matrix, basis: Matrix) -> FloatArray:
-        out = np.empty((len(view), basis.shape[1]), view.read(0, 1).dtype)
+    def _projected(
+        self,
+        view: View,
+        fitted: FeatureMap,
+        mean: Matrix,
+        basis: Matrix,
+        out: FloatArray | None = None,
+    ) -> FloatArray:
+        shape = len(view), basis.shape[1]
+        if out is None:
+            out = np.empty(shape, view.read(0, 1).dtype)
+        form = getattr(out, "shape", None), getattr(out, "dtype", None)
+        if form[0] != shape or form[1] not in (np.float32, np.float64):
+            raise ValueError(
+                f"out for {view.name} has shape {form[0]} and dtype {form[1]}: give an array of "
+                f"shape {shape} and dtype float32 or float64."
+            )
         filled = 0
         for projected in self._projected_chunks(view, fitted, mean, basis):
             out[filled : filled + len(projected)] = projected

@@ -13,7 +13,7 @@ from rnca._core.rows import FloatArray, Matrix, grid
 
 _FORMAT = 1
 _BLOCK = 512
-# Standard deviations that rounding gives a constant, relative to 1 + |mean|.
+# Standard deviations that rounding gives a constant, relative to its root mean square.
 _CONSTANT = 1e-12
 
 
@@ -352,7 +352,7 @@ class Correlations:
     def values(self) -> Matrix:
         """Signed correlations; 0 where a column is constant."""
         constant = [
-            square <= _CONSTANT**2 * (1 + mean**2) * max(self._n - 1, 1)
+            square <= _CONSTANT**2 * (square + self._n * mean**2)
             for square, mean in zip(self._squares, self._means, strict=True)
         ]
         norms = [
