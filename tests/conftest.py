@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from grouping import pytest_collection_modifyitems  # noqa: F401  (a hook)
 from projects import Project
 from rnca._core import spectral
 from workflow.data.catalogue import CATALOGUE, availability, prepare
@@ -42,13 +43,6 @@ def krylov_calls(monkeypatch):
         spectral, "_block_krylov", lambda *given: calls.append(given) or original(*given)
     )
     return calls
-
-
-def pytest_collection_modifyitems(items):
-    """Keep the tests of the finished run in one process: they share it, and some edit it."""
-    for item in items:
-        if "finished" in item.fixturenames:
-            item.add_marker(pytest.mark.xdist_group("finished"))
 
 
 @pytest.fixture

@@ -172,12 +172,13 @@ def write_with_record(path: Path, frame: pd.DataFrame, request: str = "asked") -
     return str(path)
 
 
-def write_record_of(path: Path, request: str = "asked") -> None:
-    """Write the record of a file that stands for a job's output."""
+def write_record_of(path: Path, request: str = "asked", name: str = "") -> None:
+    """Write the record of a file that stands for a job's output, which wrote it under a name."""
     asked = path.with_name("request.json")
     asked.write_text("asked", encoding="utf-8")
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-    record = {"sha256": sha256, "request": request, "request_file": str(asked), "inputs": {}}
+    record = {"path": name or str(path), "sha256": sha256, "inputs": {}}
+    record |= {"request": request, "request_file": str(asked)}
     record_of(path).write_text(json.dumps(record), encoding="utf-8")
 
 

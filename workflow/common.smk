@@ -120,6 +120,15 @@ def exhibits(stage):
     return files
 
 
+def shows(stage, **job_settings):
+    """Make the settings of a stage's report: what it shows, the parts it is made of, and others."""
+    return lambda w: {
+        "exhibits": [each._asdict() for each in EXHIBITS[stage]],
+        "parts": {what: PARTS[stage](what) for of, what in sorted(GATHERED) if of == stage},
+        **job_settings,
+    }
+
+
 def caption_file(exhibit):
     """Return a file with the caption, which is how `snakemake --report` wants it."""
     file = Path(".snakemake", "rnca-captions", f"{Path(exhibit.file).name}.rst").resolve()

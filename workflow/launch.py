@@ -32,6 +32,10 @@ from types import FrameType
 from typing import Any, NoReturn
 
 import psutil
+
+# Importing Snakemake runs programs, also where PATH leads to none.
+os.environ["PATH"] = os.pathsep.join(filter(None, [os.environ.get("PATH"), os.defpath]))
+
 from snakemake.cli import get_argument_parser, parse_args, parse_config
 from snakemake.exceptions import WorkflowError
 
@@ -272,7 +276,7 @@ def clear_lock(directory: Path) -> None:
 def run(arguments: list[str], directory: Path, record: FileIO) -> int:
     """Run Snakemake to its end, and leave none of its processes behind."""
     run_id = uuid.uuid4().hex
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     # What a failed job names as the command that runs it alone.
     launcher = shlex.join([sys.orig_argv[0], "-m", "workflow.launch"])
     # A signal that comes before it can be passed on waits. In a process group of its own Snakemake
@@ -339,7 +343,7 @@ def finish(options: Namespace, results: Path, started: float) -> int:
     Return 1 if a file, or one that it was made from, is not what its job wrote, else 0.
     """
     from workflow.data import DataError
-    from workflow.lib.provenance import checked, verify  # slow to import
+    from workflow.lib.provenance import checked, has_record, verify  # slow to import
     from workflow.lib.summary import closing
 
     summary = results / "summary.txt"
@@ -347,7 +351,7 @@ def finish(options: Namespace, results: Path, started: float) -> int:
     is_shown = summary.is_file() and (all_made or summary.stat().st_mtime >= started)
     files = [file for file in map(Path, options.targets) if file.parts[:1] == ("results",)]
     # Shards, which only a target by name keeps, have their checksums inside and no record.
-    files = [file for file in files if file.suffix != ".npz" and file.is_file()]
+    files = [file for file in files if has_record(file) and file.is_file()]
     try:
         verify(*files)
         if is_shown:

@@ -3,6 +3,9 @@ from workflow.data.catalogue import standing_in
 
 SHOWN = [file for stage in EXHIBITS for file in shown(stage)]
 SENTENCES = [f"{RESULTS}/{stage}/sentences.csv" for stage, found in EXHIBITS.items() if found]
+OUTCOMES = [
+    file for stage in stage_names() for file in gathered(stage, *read_exhibits(stage).outcomes)
+]
 
 
 def experiments(stage, what):
@@ -25,11 +28,12 @@ gather_request = asks(
     "lib/outcomes.py",
     lambda w: {
         "datasets": experiments(w.stage, w.what),
+        "parts": PARTS[w.stage](w.what),
         "skipped": settings.skip,
         "published": getattr(settings, w.stage).published(),
     },
 )
-claims_request = asks("lib/claims.py", {})
+claims_request = asks("lib/claims.py", {"parts": SHOWN})
 page_request = asks(
     "lib/page.py",
     {
@@ -57,7 +61,12 @@ page_request = asks(
 )
 summary_request = asks(
     "lib/summary.py",
-    {"titles": {name: getattr(each, "titles", dict)() for name, each in settings.stages().items()}},
+    {
+        "titles": {
+            name: getattr(each, "titles", dict)() for name, each in settings.stages().items()
+        },
+        "parts": [*SENTENCES, *OUTCOMES, *rules.data_table.input.records],
+    },
 )
 
 
@@ -139,11 +148,7 @@ rule summary:
     input:
         request=summary_request.file,
         sentences=SENTENCES,
-        outcomes=[
-            file
-            for stage in stage_names()
-            for file in gathered(stage, *read_exhibits(stage).outcomes)
-        ],
+        outcomes=OUTCOMES,
         leaks=gathered("rcca", "leaks"),
         records=rules.data_table.input.records,
         claims=rules.claims.output.markdown,

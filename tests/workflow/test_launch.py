@@ -72,7 +72,7 @@ class Toy(Project):
             (directory / path).parent.mkdir(parents=True, exist_ok=True)
             (directory / path).write_text(text, encoding="utf-8")
             if path.startswith("results"):
-                write_record_of(directory / path)
+                write_record_of(directory / path, name=path)
 
     def start(self, *command: str, **variables: str) -> subprocess.Popen[str]:
         process = super().start(*command, **variables)
@@ -302,6 +302,12 @@ def test_only_what_a_repetition_may_mend_brings_the_advice(
     screen = toy.fails(*targets)
     assert words in screen
     assert (ADVICE in screen.splitlines()[-1]) == is_advised
+
+
+@pytest.mark.parametrize("path", ["", "/nowhere"])
+def test_path_that_leads_to_no_program_does_no_harm(toy, path):
+    toy.let_go()
+    toy.ends(PATH=path)
 
 
 MEMORY_SNAKEFILE = """

@@ -1,5 +1,6 @@
 """What pyproject.toml declares: against the lock, conda, the citation, and what is imported."""
 
+import ast
 import os
 import re
 import shutil
@@ -197,3 +198,46 @@ def test_conda_environment_of_the_jobs_holds_what_they_import():
     assert "rdata>=1.0" in expected
     assert not any("snakemake" in package for package in expected)
     assert conda_environment("workflow/envs/rnca.yaml") == expected
+
+
+def test_shared_run_is_made_once(tmp_path):
+    """Pytest, pytest-xdist and our hook together keep its tests in one process."""
+    (tmp_path / "conftest.py").write_text(
+        "import os, pathlib, pytest\n"
+        "@pytest.fixture(scope='session')\n"
+        "def finished():\n"
+        "    pathlib.Path(f'{os.getpid()}.run').touch()\n"
+    )
+    for name in "abcd":
+        text = "def test(finished): pass\ndef test_other(): pass\n"
+        (tmp_path / f"test_{name}.py").write_text(text)
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (options,) = re.findall(r"^pytest := .+ -m pytest (.+)$", makefile, re.MULTILINE)
+    options = options.replace("$(or $(CORES),2)", "2").split()
+    command = [sys.executable, "-m", "pytest", "-p", "grouping", *options]
+    paths = [str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert "8 passed" in done.stdout, done.stdout
+    assert len(list(tmp_path.glob("*.run"))) == 1
+
+
+INITS = sorted(
+    file.relative_to(ROOT)
+    for package in ("src/rnca", "workflow")
+    for file in (ROOT / package).rglob("__init__.py")
+)
+
+
+@pytest.mark.parametrize("file", INITS, ids=str)
+def test_init_files_hold_imports_names_and_the_version_only(file):
+    """Those of `rnca` and `workflow` themselves are not part of the code of any job."""
+    for node in ast.parse((ROOT / file).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef):  # by which names are imported when they are used
+            assert node.name in ("__getattr__", "__dir__")
+            continue
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        kinds = (ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
+        assert is_text or isinstance(node, kinds), ast.unparse(node)
+        calls = {ast.unparse(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)}
+        assert calls <= {"sorted", "_MODULES.items"}, ast.unparse(node)

@@ -134,7 +134,8 @@ def test_the_page_adds_a_stage(project):
         assert project.planned(*mine)["shape_fit"] == 1
     exhibits = "workflow/stages/shape/exhibits.yaml"
     with project.edited(exhibits, "Rows and columns", "Columns and rows"):
-        assert project.planned(*mine).keys() == {"page", "all"}
+        shown = {"shape_report", "claims", "page", "summary", "all"}
+        assert project.planned(*mine).keys() == shown
     with project.edited("workflow/stages/shape/fit.py", "view.shape[0]", "len(view)"):
         assert project.planned(*mine)["shape_fit"] == 1
     with project.edited("mine.yaml", "every: 2", "every: 2, evry: 2"):

@@ -28,10 +28,10 @@ MINE = ("--configfile", "mine.yaml")
 SHOWN = {"claims", "page", "summary", "all"}
 
 
-@pytest.mark.parametrize("config", ["config", "test", "paper"])
-def test_dry_run_plans_every_stage_without_network(project, config):
+@pytest.mark.parametrize(("config", "optimised"), [("config", "0"), ("test", "2"), ("paper", "0")])
+def test_dry_run_plans_every_stage_without_network(project, config, optimised):
     options = ("--configfile", f"config/{config}.yaml")
-    planned = project.planned(*options)
+    planned = project.planned(*options, PYTHONOPTIMIZE=optimised)
     for name in (*(f"{stage}_report" for stage in stage_names()), *SHOWN):
         assert planned[name] == 1
     assert ("fetch" in planned) == (config == "paper")
@@ -140,6 +140,25 @@ def edit(file):
     os.utime(file, ns=(kept.st_atime_ns, kept.st_mtime_ns))
 
 
+def flip(file):
+    """Change a bit in the middle, and keep the time."""
+    kept, content = file.stat(), bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    os.utime(file, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+
+
+def copy_of(name):
+    """Put another file of the run, with its record, in the place of one."""
+
+    def copy(file):
+        other = next(above for above in file.parents if above.name == "test") / name
+        for mine, its in ((file, other), (record_of(file), record_of(other))):
+            shutil.copyfile(its, mine)
+
+    return copy
+
+
 def forge_request(file):
     """Claim that no request was made, of which no file says otherwise."""
     record = json.loads(record_of(file).read_text()) | {"request": None, "request_file": "none"}
@@ -153,7 +172,7 @@ def harmed(finished):
 
     def harmed(harm, name):
         file = finished.file(f"results/test/{name}")
-        for each in (file, record_of(file)):
+        for each in filter(Path.is_file, (file, record_of(file))):
             kept[each] = each.read_bytes(), each.stat()
         harm(file)
 
@@ -176,6 +195,11 @@ def unrecord(file):
         (edit, "tables/rcca.csv", "not what its record says"),
         (edit, "rcca/sums.csv", "not what its record says"),
         (edit, "rcca/digits/fourier-0.sums.csv", "not what its record says"),
+        (flip, "rcca/digits/fourier-0.split.npz", "not what its record says"),
+        (flip, "rcca/speech/nystroem.model.npz", "not what its record says"),
+        (unrecord, "rcca/digits/fourier-0.split.npz", "has no record"),
+        (copy_of("rcca/digits/linear-0.sums.csv"), "rcca/digits/fourier-0.sums.csv", "a copy of"),
+        (copy_of("rcca/digits-wide/leaks.csv"), "rcca/digits/leaks.csv", "a copy of"),
         (unrecord, "summary.txt", "has no record"),
         (unrecord, "report.html", "has no record"),
         (unrecord, "rcca/sums.csv", "has no record"),
@@ -196,6 +220,14 @@ def test_edited_result_is_told_though_its_time_says_nothing(
     assert f"Not all results are what this run computed. results/test/{name}" in err
     assert words in err
     assert f"Delete results/test/{name} and run again to make it anew" in err
+
+
+def test_flipped_bit_of_prepared_data_is_told(finished, harmed, monkeypatch, capsys):
+    monkeypatch.chdir(finished.directory)
+    harmed(flip, "../../data/prepared/digits/x.npy")
+    assert launch.finish(launch.read_options([*TEST]), Path("results", "test"), 0.0) == 1
+    was = "data/prepared/digits/x.npy: its content does not match the sha256 in meta.json."
+    assert f"{was} Delete the directory data/prepared/digits" in capsys.readouterr().err
 
 
 def test_second_run_does_nothing_but_tell_what_is_not_its_own(finished, harmed):
@@ -232,6 +264,8 @@ def test_settings_and_code_count_without_snakemakes_records(finished, tmp_path):
         planned = finished.planned(*TEST)
     assert {"rcca_fit", "lupi_fit", "bounds_sweep", "rcca_report", "page"} <= planned.keys()
     assert "prepare" not in planned
+    planned = planned_with(finished, FEWER_MAPS, RENAMED_EXHIBIT)
+    assert planned == {"gather", "rcca_report", "lupi_report"} | SHOWN
     with finished.edited("workflow/stages/lupi/fit.py", "100.0 * scores", "99.0 * scores"):
         assert finished.planned(*TEST).keys() == {"lupi_fit", "gather", "lupi_report"} | SHOWN
     assert finished.planned(*TEST) == {}
@@ -268,6 +302,8 @@ def planned_with(finished, *edits):
         return finished.planned(*TEST).keys()
 
 
+FEWER_MAPS = ("config/test.yaml", "maps: [linear, fourier]", "maps: [fourier]")
+RENAMED_EXHIBIT = ("workflow/stages/lupi/exhibits.yaml", "label: verdict\n", "label: verdicts\n")
 AUDIT = ("workflow/data/audit.py", "_CHUNK = 2048", "_CHUNK = 1024")
 KERNEL = ("workflow/stages/rcca/kernel.py", '"kcca"', '"KCCA"')
 TABLES = ("workflow/stages/rcca/tables.py", "_ERROR_LIMIT = 1e-3", "_ERROR_LIMIT = 1e-4")

@@ -14,7 +14,7 @@ from rocrate.rocrate import ROCrate
 
 from projects import COMMIT, TEST_SETTINGS
 from workflow.data import DataError, FetchError
-from workflow.lib.publish import publish, render
+from workflow.lib.publish import CRATE, publish, render
 from workflow.lib.verify import choose, damages, differences, repeatable, report, verify_published
 
 TEST = ("--configfile", "config/test.yaml")
@@ -73,6 +73,8 @@ def scale(published, record, name, column, factor):
         ("bounds/draws.csv", lambda file: file.write_bytes(file.read_bytes() + b"\n"), "changed"),
         ("report.html", Path.unlink, "missing"),
         ("tables/more.md", Path.touch, "new"),
+        ("ro-crate-metadata.json", lambda file: file.write_text(""), "changed"),
+        ("ro-crate-metadata.json", Path.unlink, "missing"),
         ("bench/peers.csv", lambda file: (file.parent.mkdir(), file.touch()), None),
     ],
 )
@@ -171,7 +173,7 @@ def test_published_results_are_rendered_again_from_their_csvs(source, published)
     changed = {
         name for name, content in bytes_before.items() if (published / name).read_bytes() != content
     }
-    assert changed == {"report.html"}
+    assert changed == {"report.html", CRATE}
     figures = r'id="exhibit-(\w+)"(?:(?!</section>).)*?<svg(.*?)</svg>'
     old = bytes_before["report.html"].decode()
     drawn, redrawn = (dict(re.findall(figures, text, re.DOTALL)) for text in (old, page))
@@ -216,12 +218,13 @@ def test_crate_lists_every_published_file(published):
     crate = ROCrate(published)
     record = record_in(published)
     listed = {each.id: each for each in crate.data_entities}
-    for name, sha256 in record["files"].items():
+    made_of_it = {name: sha256 for name, sha256 in record["files"].items() if name != CRATE}
+    for name, sha256 in made_of_it.items():
         assert listed[name]["sha256"] == sha256
     assert "record.json" in listed
     assert crate.mainEntity.id == "Snakefile"
     (action,) = crate.get_by_type("CreateAction")
-    assert {each.id for each in action["result"]} == record["files"].keys() - {"Snakefile"}
+    assert {each.id for each in action["result"]} == made_of_it.keys() - {"Snakefile"}
     assert {each.id for each in action["object"]} >= {"#digits"}
 
 

@@ -11,20 +11,13 @@ module                 holds
 ``sources``, ``fetch`` where the files are, and how they are had and verified
                        (over https or out of packages by ``download``)
 ``own``                datasets of one's own
+``errors``             what is wrong, where, and what to do
 =====================  ==========================================================================
 
-Nothing is imported here, so that a stage that only reads prepared data depends on nothing else.
-The errors below say what is wrong, where, and what to do.
+Only the errors are imported here, so that a stage that only reads prepared data depends on nothing
+else.
 """
 
+from workflow.data.errors import DataError, FetchError, SourceError
 
-class DataError(ValueError):
-    """A file or an array does not hold what its dataset promises."""
-
-
-class FetchError(RuntimeError):
-    """No source yielded a file with the right checksum; the message names every source tried."""
-
-
-class SourceError(RuntimeError):
-    """One source did not yield a file; another may, so this does not reach the user alone."""
+__all__ = ["DataError", "FetchError", "SourceError"]

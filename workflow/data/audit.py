@@ -13,10 +13,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from workflow.data.prepared import load_prepared
 from workflow.data.splits import Split
 from workflow.lib.job import job
-from workflow.lib.provenance import write_csv
+from workflow.lib.provenance import check, read_prepared, write_csv
 
 _CHUNK = 2048
 # A row equal in one view alone is common in real data (an empty half of a picture) and gives
@@ -90,7 +89,8 @@ def leak_lines(leaks: pd.DataFrame, titles: Mapping[str, str]) -> list[str]:
 
 if __name__ == "__main__":
     with job(snakemake):
-        data = load_prepared(snakemake.input.data, verify=True)
+        data = read_prepared(snakemake.input.data)
+        check(snakemake.input.split)
         split = Split.load(snakemake.input.split, n_rows=data.n_rows)
         frame_columns = data.meta.get("frame_columns")
         leaks = leak_audit(split, data.x, data.y, frame_columns=frame_columns)

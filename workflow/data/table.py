@@ -2,15 +2,14 @@
 
 from pathlib import Path
 
-from workflow.data.prepared import load_prepared
 from workflow.lib.job import job
 from workflow.lib.outcomes import unavailable_reason
-from workflow.lib.provenance import write_text
+from workflow.lib.provenance import read_prepared, write_text
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
         lines = ["| dataset | what it is | rows | arrays | licence |", "|---|---|---:|---|---|"]
-        for data in map(load_prepared, snakemake.input.get("prepared", [])):
+        for data in map(read_prepared, snakemake.input.get("prepared", [])):
             arrays = ", ".join(
                 f"{name} {' × '.join(map(str, array.shape[1:])) or 1}"
                 for name, array in data.arrays.items()

@@ -1,13 +1,15 @@
-"""Results of jobs, each with a record of what made it and the checksum it is read by."""
+"""Results of jobs, each with a record of what made it, where, and the checksum it is read by."""
 
 import hashlib
 import io
 import json
 import os
 import platform
+import re
 import resource
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
@@ -20,9 +22,10 @@ from threadpoolctl import threadpool_info
 import rnca
 from rnca._core.files import replacing
 from workflow.data import DataError
+from workflow.data.prepared import Prepared, load_prepared
 from workflow.lib.requests import read_request, spelled
 
-_RECORDED = {".csv", ".md", ".tex", ".svg", ".png", ".html", ".txt"}
+_SHARD = re.compile(r"\.shard-\d+\.npz$")
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas")
 
 
@@ -38,72 +41,105 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def read_csv(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read a frame that a job wrote, if it still is what the run asks for.
-
-    It is refused if it has no record, was damaged or edited, or was made with other settings or
-    code than its job's request now says.
-    """
+    """Read a frame that a job wrote, after the checks of `check`."""
     return pd.read_csv(io.BytesIO(checked(path)))
 
 
 def checked(path: str | os.PathLike[str]) -> bytes:
-    """Return the content of a job's output, after the checks of `read_csv`."""
+    """Return the content of a job's output, after the checks of `check`."""
     try:
         content = Path(path).read_bytes()
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error}). {_remedy(path)}") from error
+    _compare(path, hashlib.sha256(content).hexdigest())
+    return content
+
+
+def read_prepared(path: str | os.PathLike[str]) -> Prepared:
+    """Open the prepared dataset of a job, after the checks of `check` and of all its arrays."""
+    check(path)
+    return load_prepared(path, verify=True)
+
+
+def check(path: str | os.PathLike[str]) -> None:
+    """Raise DataError if an output of a job is not what the run asks for.
+
+    It is refused if it has no record, was damaged or edited, was written under another name (of
+    another run, experiment or repeat), or was made with other settings or code than its job's
+    request now says.
+    """
+    _compare(path, _identity(path))
+
+
+def _compare(path: str | os.PathLike[str], sha256: str) -> None:
+    """Compare an output, whose content has this sha256, with its record."""
     record = read_record(path)
-    if record["sha256"] != hashlib.sha256(content).hexdigest():
+    if Path(record["path"]) != Path(path):
+        raise DataError(f"{path}: a copy of what was written as {record['path']}. {_remedy(path)}")
+    if record["sha256"] != sha256:
         raise DataError(f"{path}: not what its record says was written. {_remedy(path)}")
     if record["request"] != read_request(record["request_file"]):
         raise DataError(
             f"{path}: made with other settings or code than {record['request_file']} asks for. "
             f"{_remedy(path)}"
         )
-    return content
 
 
-def verify(*paths: str | os.PathLike[str]) -> None:
+def verify(*paths: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """Check outputs of jobs, what else these jobs wrote, and all that they were made from.
 
     All results must be there and, as the prepared data, be what their jobs wrote and what was read
-    when the next file was made. Files without records may be gone: shards are deleted once they
-    were used.
+    when the next file was made. Shards and prepared data may be gone. Returns the records.
     """
-    waiting, inputs = [Path(path) for path in paths], dict[Path, dict[str, str]]()
+    waiting, records = [Path(path) for path in paths], dict[Path, dict[str, Any]]()
     while waiting:
         path = waiting.pop()
-        if path in inputs:
+        if path in records:
             continue
-        checked(path)
-        record = read_record(path)
-        inputs[path] = record["inputs"]
+        check(path)
+        record = records[path] = read_record(path)
         for file in map(Path, [*record.get("outputs", []), *record["inputs"]]):
-            if file.parts[0] == "results" and file.suffix in _RECORDED:
+            if file.parts[0] == "results" and has_record(file):
                 if not file.is_file():
                     raise DataError(f"{file}: gone since {path} was made. {_remedy(path)}")
                 waiting.append(file)
-    for path, read in inputs.items():
-        for source, sha256 in read.items():
+    sources = {source for record in records.values() for source in record["inputs"]}
+    for source in sorted(sources):
+        if Path(source).is_dir():
+            read_prepared(source)
+    for path, record in records.items():
+        for source, sha256 in record["inputs"].items():
             if Path(source).exists() and _identity(source) != sha256:
                 what = f"{path}: made from another {source} than there is"
                 raise DataError(f"{what}. {_remedy(path)}")
+    return list(records.values())
+
+
+def mixed_versions(records: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Name the packages of which results were made with several versions, and these."""
+    found: dict[str, set[str]] = {}
+    for record in records:
+        for name, number in record.get("environment", {}).get("packages", {}).items():
+            found.setdefault(name, set()).add(number)
+    return [
+        f"{name} {', '.join(sorted(versions))}"
+        for name, versions in found.items()
+        if len(versions) > 1
+    ]
 
 
 def write_record(path: str | os.PathLike[str], snakemake: Any) -> None:
-    """Write, beside an output of a job, what it was made from and its sha256.
-
-    Nothing is written beside a directory, nor beside arrays, which carry checks of their own.
-    """
-    if Path(path).suffix not in _RECORDED:
+    """Write, beside an output of a job, its path, what it was made from and its sha256."""
+    if not has_record(path):
         return
     record = {
-        "sha256": _sha256(path),
+        "path": str(path),
+        "sha256": _identity(path),
         "rule": snakemake.rule,
         "request": spelled(snakemake.params.request),
         "request_file": snakemake.input.get("request"),
         "inputs": {str(file): _identity(file) for file in snakemake.input},
-        "outputs": [str(file) for file in snakemake.output if Path(file).suffix in _RECORDED],
+        "outputs": [str(file) for file in snakemake.output if has_record(file)],
         "environment": environment(),
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -115,7 +151,8 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     record = record_of(path)
     try:
         found: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
-        types = {"sha256": str, "request": str, "request_file": str, "inputs": dict}
+        texts = dict.fromkeys(("path", "sha256", "request", "request_file"), str)
+        types = texts | {"inputs": dict}
         if not all(isinstance(found[key], kind) for key, kind in types.items()):
             raise ValueError("something is missing")
     except FileNotFoundError as error:
@@ -123,6 +160,16 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise DataError(f"{record}: not a record of a job ({error}). {_remedy(path)}") from error
     return found
+
+
+def has_record(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a record is written beside an output.
+
+    None is beside shards, which are deleted once they are used and carry checks of their own, nor
+    beside what is told of a fetch.
+    """
+    name = Path(path).name
+    return not name.endswith(".json") and not _SHARD.search(name)
 
 
 def record_of(path: str | os.PathLike[str]) -> Path:
@@ -137,7 +184,7 @@ def is_rendering(record: dict[str, Any]) -> bool:
 
 
 def _identity(path: str | os.PathLike[str]) -> str:
-    """Return the sha256 of an input; of a prepared dataset, that of its description."""
+    """Return the sha256 of a file; of a prepared dataset, that of its description."""
     try:
         return _sha256(Path(path, "meta.json") if Path(path).is_dir() else path)
     except OSError as error:

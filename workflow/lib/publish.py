@@ -36,6 +36,7 @@ from workflow.lib.verify import damages
 
 # One CSV per stage and kind, tables, and the report; pictures in CSVs are other people's data.
 PUBLISHED = ("*/*.csv", "tables/*.md", "tables/*.tex", "report.html")
+CRATE = "ro-crate-metadata.json"
 FIGURES = ("rcca", "rcca_minutes", "bounds", "autoencoder")
 _PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
@@ -151,7 +152,11 @@ def _restore(published: Path, records: dict[str, dict[str, Any]], place: Path, r
             record["sha256"] = hashlib.sha256(svg.encode()).hexdigest()
         request = Path("published", record["request_file"])
         write_text(place / request, record["request"])
-        write_text(record_of(file), json.dumps(record | {"request_file": str(request)}))
+        restored = record | {
+            "path": str(Path("results", run.name, name)),
+            "request_file": str(request),
+        }
+        write_text(record_of(file), json.dumps(restored))
 
 
 def _shown(run: Path) -> list[Path]:
@@ -179,7 +184,8 @@ def _write(run: Path, published: Path, records: dict[str, dict[str, Any]], **mer
     contents["Snakefile"] = Path("Snakefile").read_bytes()
     files["Snakefile"] = hashlib.sha256(contents["Snakefile"]).hexdigest()
     merged |= {"published_by": environment()["commit"], "files": files, **_each_once(records)}
-    contents["ro-crate-metadata.json"] = crate(merged).encode()
+    contents[CRATE] = crate(merged).encode()
+    files[CRATE] = hashlib.sha256(contents[CRATE]).hexdigest()
     _replace(published, contents, merged)
     return len(contents) + 1
 
@@ -192,7 +198,7 @@ def _each_once(records: dict[str, dict[str, Any]]) -> dict[str, Any]:
         if each["environment"] not in environments:
             environments.append(each["environment"])
         requests[each["request_file"]] = json.loads(each["request"])
-        own = {key: value for key, value in each.items() if key != "request"}
+        own = {key: value for key, value in each.items() if key not in ("path", "request")}
         jobs[name] = own | {"environment": environments.index(each["environment"])}
     return {"environments": environments, "requests": requests, "jobs": jobs}
 
@@ -226,7 +232,7 @@ def _seconds(run: Path, name: str, rule: str) -> float | None:
     Benchmarks are named after what a job makes: the output without its suffixes or its directory,
     with the last word of the rule where one directory or stem has several.
     """
-    path, word = run / "benchmarks" / name.removesuffix(".csv"), rule.rpartition("_")[2]
+    path, word = (run / "benchmarks" / name).with_suffix(""), rule.rpartition("_")[2]
     stem = path.with_suffix("")
     named = [path, stem, f"{stem}.{word}", path.parent / word, path.parent, path.parents[1] / rule]
     found = (Path(f"{each}.tsv") for each in named)

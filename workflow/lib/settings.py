@@ -137,7 +137,7 @@ def run_model() -> type[RunSettings]:
     fields: dict[str, Any] = {}
     for name in stage_names():
         kind = stage_model(name)
-        summary = (kind.__doc__ or "").splitlines()[0]
+        summary = (kind.__doc__ or "").partition("\n")[0]  # none with python -OO
         fields[name] = (kind, Field(default_factory=kind, description=summary))
     model: type[RunSettings] = create_model("Run", __base__=RunSettings, **fields)
     return model

@@ -8,7 +8,7 @@ from workflow.data import DataError
 from workflow.data.audit import leak_lines
 from workflow.lib.job import job
 from workflow.lib.outcomes import read_outcomes, unavailable_reason
-from workflow.lib.provenance import checked, read_csv, verify, write_text
+from workflow.lib.provenance import checked, mixed_versions, read_csv, verify, write_text
 
 
 def shortened(text: str) -> list[str]:
@@ -56,10 +56,11 @@ def closing(results: Path, seconds: float) -> str:
     It is an error if one of them, or of what they were made from, is not what its job wrote.
     """
     text, report = results / "summary.txt", results / "report.html"
-    verify(text, report)
+    mixed = mixed_versions(verify(text, report))
+    versions = f"Made with several versions: {'; '.join(mixed)}\n" if mixed else ""
     minutes, rest = divmod(int(seconds), 60)
     return (
-        f"\n{text.read_text(encoding='utf-8')}"
+        f"\n{text.read_text(encoding='utf-8')}{versions}"
         f"Time: {minutes} min {rest} s · log: {results / 'logs'}\nReport: {report}"
     )
 

@@ -21,8 +21,8 @@ from workflow.data.catalogue import CATALOGUE
 from workflow.data.fetch import default_cache, fetch_source, mirror_directory
 from workflow.lib.provenance import is_rendering, read_record
 
-# What `make publish` keeps of other commands, and what it makes of the record.
-_UNRECORDED = re.compile(r"bench/|(record|ro-crate-metadata)\.json$")
+# What `make publish` keeps of other commands, and the record itself.
+_UNRECORDED = re.compile(r"bench/|record\.json$")
 # Jobs that measure time, and the training of networks, in which rounding grows without bound.
 _NOT_REPEATABLE = {"rcca_deep", "rcca_svd", "rcca_timing", "rpca_times"}
 # Measured anew by each run; estimates of rounding errors, which are rounding errors themselves; and

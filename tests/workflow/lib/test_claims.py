@@ -258,7 +258,8 @@ def test_what_earlier_settings_left_is_not_judged(tmp_path, left_over):
     write_with_record(tmp_path / "a.csv", REPEATS)
     exhibit = tmp_path / "tables" / "a.md"
     exhibit.parent.mkdir()
-    record = {"sha256": "", "request": "", "request_file": "", "outputs": [str(exhibit)]}
+    record = dict.fromkeys(("path", "sha256", "request", "request_file"), "")
+    record |= {"outputs": [str(exhibit)]}
     record |= {"inputs": {} if left_over else {str(tmp_path / "a.csv"): ""}}
     record_of(exhibit).write_text(json.dumps(record))
     given = [str(exhibit), str(tmp_path / "requests" / "a.json"), "resources/paper/claims.yaml"]

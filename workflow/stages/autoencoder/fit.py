@@ -18,11 +18,11 @@ from rnca._core.blas import blas_threads
 from rnca._core.rows import FloatArray, View, grid
 from rnca.autoencoder import RandomizedAutoencoder
 from rnca.features import FourierFeatures, median_gamma
-from workflow.data.prepared import Prepared, load_prepared
+from workflow.data.prepared import Prepared
 from workflow.data.splits import fraction_split
 from workflow.data.views import RowView
 from workflow.lib.job import job
-from workflow.lib.provenance import peak_mb, write_csv
+from workflow.lib.provenance import peak_mb, read_prepared, write_csv
 from workflow.lib.seeding import derived_seed
 
 # Rows that stand for all where no more are needed: for the median heuristic of the latent
@@ -380,7 +380,7 @@ def to_png(pixels: NDArray[Any]) -> str:
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        data = load_prepared(snakemake.input.data, verify=True)
+        data = read_prepared(snakemake.input.data)
         errors, pictures = run_part(Experiment(**vars(asked)), data, asked.repeats)
         write_csv(snakemake.output.errors, errors)
         write_csv(snakemake.output.pictures, pictures)

@@ -22,7 +22,7 @@ PARTS["autoencoder"] = autoencoder_parts
 autoencoder_fit = asks("stages/autoencoder/fit.py", autoencoder_part)
 autoencoder_report = asks(
     "stages/autoencoder/report.py",
-    {"published": autoencoder.published(), "titles": autoencoder.titles()},
+    shows("autoencoder", published=autoencoder.published(), titles=autoencoder.titles()),
 )
 
 

@@ -23,11 +23,12 @@ bounds_theorem4 = asks(
 )
 bounds_report = asks(
     "stages/bounds/report.py",
-    {
-        "fixed": {name: own.fixed.model_dump() for name, own in bounds.sweeps.items()},
-        "published": bounds.published(),
-        "titles": bounds.titles(),
-    },
+    shows(
+        "bounds",
+        fixed={name: own.fixed.model_dump() for name, own in bounds.sweeps.items()},
+        published=bounds.published(),
+        titles=bounds.titles(),
+    ),
 )
 
 

@@ -16,10 +16,10 @@ from tqdm import tqdm
 
 from rnca.clustering import RSpectralClustering
 from rnca.features import median_gamma
-from workflow.data.prepared import Prepared, load_prepared
+from workflow.data.prepared import Prepared
 from workflow.lib.exact import spectral_clustering
 from workflow.lib.job import job
-from workflow.lib.provenance import write_csv
+from workflow.lib.provenance import read_prepared, write_csv
 from workflow.lib.seeding import derived_seed
 
 Labels = npt.NDArray[np.integer[Any]]
@@ -140,5 +140,5 @@ class Scores:
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        data = load_prepared(snakemake.input.data, verify=True)
+        data = read_prepared(snakemake.input.data)
         write_csv(snakemake.output[0], on_dataset(Comparison(**vars(asked)), data))

@@ -24,7 +24,9 @@ extensions_dependence = asks(
     "stages/extensions/dependence.py",
     lambda w: extensions.dependence.job(seed=settings.seed),
 )
-extensions_report = asks("stages/extensions/report.py", {"titles": extensions.titles()})
+extensions_report = asks(
+    "stages/extensions/report.py", shows("extensions", titles=extensions.titles())
+)
 
 
 rule extensions_shapes:

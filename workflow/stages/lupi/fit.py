@@ -11,10 +11,10 @@ import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 from tqdm import tqdm
 
-from workflow.data.prepared import Prepared, load_prepared
+from workflow.data.prepared import Prepared
 from workflow.data.splits import Partition, privileged_partition
 from workflow.lib.job import job
-from workflow.lib.provenance import write_csv
+from workflow.lib.provenance import read_prepared, write_csv
 from workflow.lib.seeding import derived_seed
 from workflow.stages.lupi.methods import Candidate, Joined, Judged, Rule, candidates
 from workflow.stages.lupi.training import Fold, Matrix, Rows, Training
@@ -195,7 +195,7 @@ def compare(
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        data = load_prepared(snakemake.input.data, verify=True)
+        data = read_prepared(snakemake.input.data)
         accuracy, settings = compare(Experiment(**vars(asked)), data, asked.numbers)
         write_csv(snakemake.output.accuracy, accuracy)
         write_csv(snakemake.output.settings, settings)

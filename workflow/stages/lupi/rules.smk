@@ -16,7 +16,7 @@ PARTS["lupi"] = lambda what: {
 }
 lupi_fit = asks("stages/lupi/fit.py", lupi_partitions)
 lupi_report = asks(
-    "stages/lupi/report.py", {"published": lupi.published(), "titles": lupi.titles()}
+    "stages/lupi/report.py", shows("lupi", published=lupi.published(), titles=lupi.titles())
 )
 
 

@@ -7,10 +7,10 @@ import pandas as pd
 from sklearn.model_selection import KFold
 
 from rnca.model_selection import RCCACV
-from workflow.data.prepared import Prepared, load_prepared
+from workflow.data.prepared import Prepared
 from workflow.data.splits import Split
 from workflow.lib.job import job
-from workflow.lib.provenance import write_csv
+from workflow.lib.provenance import read_prepared, write_csv
 from workflow.lib.seeding import derived_seed
 from workflow.stages.rcca.fit import Experiment
 from workflow.stages.rcca.trial import Views
@@ -70,5 +70,5 @@ def _on_test(search: RCCACV, reg: float, test: Views) -> list[dict[str, float]]:
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        data = load_prepared(snakemake.input.data, verify=True)
+        data = read_prepared(snakemake.input.data)
         write_csv(snakemake.output[0], cross_validate(Experiment(**vars(asked)), data))

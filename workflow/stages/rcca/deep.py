@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workflow.data.prepared import Prepared, load_prepared
+from workflow.data.prepared import Prepared
 from workflow.lib.job import job
-from workflow.lib.provenance import write_csv
+from workflow.lib.provenance import read_prepared, write_csv
 from workflow.lib.seeding import derived_seed
 from workflow.stages.rcca.dcca import DCCA, Of2013, Today
 from workflow.stages.rcca.trial import Trial, state_file
@@ -94,7 +94,7 @@ def _minutes(record: dict[str, Any]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        data = load_prepared(snakemake.input.data, verify=True)
+        data = read_prepared(snakemake.input.data)
         made_by = {"request": snakemake.params.request, "data": data.meta}
 
         def checkpoint(candidate: int) -> Path:

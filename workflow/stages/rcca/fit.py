@@ -14,10 +14,10 @@ from rnca._core.rows import shard_bounds
 from rnca.cca import RCCA
 from rnca.features import NystroemFeatures, median_gamma
 from rnca.inference import PermutationResult
-from workflow.data.prepared import Prepared, load_prepared
+from workflow.data.prepared import Prepared
 from workflow.data.splits import Split
 from workflow.lib.job import job
-from workflow.lib.provenance import write_csv
+from workflow.lib.provenance import read_prepared, write_csv
 from workflow.lib.seeding import derived_seed
 from workflow.stages.rcca.trial import Trial, Views
 
@@ -165,7 +165,7 @@ def _components(experiment: Experiment, model: RCCA, on_test: Any) -> pd.DataFra
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        data = load_prepared(snakemake.input.data, verify=True)
+        data = read_prepared(snakemake.input.data)
         experiment = Experiment(**vars(asked))
         if snakemake.rule == "rcca_shard":
             shard = int(snakemake.wildcards.shard)

@@ -15,11 +15,11 @@ import pandas as pd
 import psutil
 
 from rnca._core.files import replacing
-from workflow.data.prepared import Prepared, load_prepared
+from workflow.data.prepared import Prepared
 from workflow.data.splits import Split
 from workflow.lib.job import job
 from workflow.lib.kcca import KCCA, kcca_bytes
-from workflow.lib.provenance import peak_mb, write_csv
+from workflow.lib.provenance import peak_mb, read_prepared, write_csv
 from workflow.lib.seeding import derived_seed
 from workflow.stages.rcca.trial import Trial, state_file
 
@@ -117,7 +117,7 @@ def _kcca_row(kernel: Trial, data: Prepared, rows: Split, n: int, reg: float) ->
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        data = load_prepared(snakemake.input.data, verify=True)
+        data = read_prepared(snakemake.input.data)
         made_by = {"request": snakemake.params.request, "data": data.meta}
         state = state_file(snakemake.params.state, f"{asked.name}-kcca.json", made_by)
         write_csv(snakemake.output[0], fit_kcca(Trial(**vars(asked)), data, state))

@@ -10,9 +10,9 @@ from rnca._core.files import replacing
 from rnca.cca import RCCA
 from rnca.model_selection import RCCACV
 from rnca.saving import save_model
-from workflow.data.prepared import Prepared, load_prepared
+from workflow.data.prepared import Prepared
 from workflow.lib.job import job
-from workflow.lib.provenance import write_csv
+from workflow.lib.provenance import read_prepared, write_csv
 from workflow.lib.seeding import derived_seed
 from workflow.stages.rcca.cv import searched
 from workflow.stages.rcca.fit import Experiment
@@ -109,7 +109,7 @@ def write_arrays(path: str | Path, arrays: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        data = load_prepared(snakemake.input.data, verify=True)
+        data = read_prepared(snakemake.input.data)
         kept = fit_model(Experiment(**vars(asked)), data)
         save_model(kept.model, snakemake.output.model)
         write_arrays(snakemake.output.variables, kept.variables)

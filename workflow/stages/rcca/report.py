@@ -5,7 +5,7 @@ import pandas as pd
 from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
-from workflow.lib.provenance import write_csv
+from workflow.lib.provenance import check, write_csv
 from workflow.lib.tables import write_sentences
 from workflow.stages.rcca import baselines_tables, figures, sentences, table1, tables
 from workflow.stages.rcca.tables import write_latex, write_markdown
@@ -62,6 +62,8 @@ if __name__ == "__main__":
             write_csv(out["rcca_series.csv"], over)
         if "rcca_model.md" in out:
             inference, _ = read_outcomes(given.inference, tables.INFERENCE_COLUMNS)
+            for file in given.variables:
+                check(file)
             models = figures.read_models(given.loadings, given.variables, inference)
             write_markdown(out["rcca_model.md"], tables.model_blocks(inference, titles))
             save(figures.model_figure(inference, models, titles), out, "rcca_model")

@@ -80,15 +80,16 @@ rcca_kernel = asks(
 )
 rcca_report = asks(
     "stages/rcca/report.py",
-    {
-        "published": rcca.published(),
-        "titles": rcca.titles(),
-        "main_titles": rcca.main_titles(),
-        "regs": {name: rcca[name].reg for name in rcca.chosen()},
-        "series": rcca.series(),
-        "variants": rcca.variants(),
-        "compared": rcca.compared(),
-    },
+    shows(
+        "rcca",
+        published=rcca.published(),
+        titles=rcca.titles(),
+        main_titles=rcca.main_titles(),
+        regs={name: rcca[name].reg for name in rcca.chosen()},
+        series=rcca.series(),
+        variants=rcca.variants(),
+        compared=rcca.compared(),
+    ),
 )
 
 

@@ -12,9 +12,9 @@ from threadpoolctl import threadpool_limits
 
 from rnca._core.spectral import leading_svd
 from rnca._core.whitening import Whitened
-from workflow.data.prepared import Prepared, load_prepared
+from workflow.data.prepared import Prepared
 from workflow.lib.job import job
-from workflow.lib.provenance import peak_mb, write_csv
+from workflow.lib.provenance import peak_mb, read_prepared, write_csv
 from workflow.stages.rcca.fit import Experiment
 
 
@@ -73,7 +73,7 @@ def time_svds(experiment: Experiment, data: Prepared, threads: int) -> pd.DataFr
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        data = load_prepared(snakemake.input.data, verify=True)
+        data = read_prepared(snakemake.input.data)
         experiment = Experiment(**vars(asked))
         if snakemake.rule == "rcca_svd":
             times = time_svds(experiment, data, snakemake.threads)

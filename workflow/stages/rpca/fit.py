@@ -17,11 +17,11 @@ from tqdm import tqdm
 from rnca.cca import RCCA
 from rnca.features import FeatureMap, FourierFeatures, NystroemFeatures, median_gamma
 from rnca.pca import RPCA
-from workflow.data.prepared import Prepared, load_prepared
+from workflow.data.prepared import Prepared
 from workflow.lib.exact import centred_kernel, kernel_cca, kernel_pca
 from workflow.lib.job import job
 from workflow.lib.kcca import KCCA
-from workflow.lib.provenance import write_csv
+from workflow.lib.provenance import read_prepared, write_csv
 from workflow.lib.seeding import derived_seed
 
 MAPS = ("fourier", "nystroem")
@@ -357,7 +357,7 @@ _PROBLEMS: dict[str, type[_Problem]] = {"pca": _PcaProblem, "cca": _CcaProblem}
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        data = load_prepared(snakemake.input.data, verify=True)
+        data = read_prepared(snakemake.input.data)
         run = {"name": asked.name, "seed": asked.seed}
         outcome = joined([compare(Comparison(**each, **run), data) for each in asked.comparisons])
         for what, frame in outcome._asdict().items():

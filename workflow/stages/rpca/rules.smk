@@ -22,7 +22,7 @@ rpca_times = asks(
     "stages/rpca/times.py",
     lambda w: dict(name=w.experiment, seed=settings.seed, timings=rpca[w.experiment].timings()),
 )
-rpca_report = asks("stages/rpca/report.py", {"titles": rpca.titles()})
+rpca_report = asks("stages/rpca/report.py", shows("rpca", titles=rpca.titles()))
 
 
 rule rpca_fit:

@@ -12,11 +12,11 @@ from tqdm import tqdm
 
 from rnca.cca import RCCA
 from rnca.pca import RPCA
-from workflow.data.prepared import Prepared, load_prepared
+from workflow.data.prepared import Prepared
 from workflow.lib.exact import kernel_cca, kernel_pca
 from workflow.lib.job import job
 from workflow.lib.kcca import KCCA
-from workflow.lib.provenance import write_csv
+from workflow.lib.provenance import read_prepared, write_csv
 from workflow.lib.seeding import derived_seed
 from workflow.stages.rpca.fit import (
     MAPS,
@@ -149,7 +149,7 @@ def _cca_methods(timing: Timing, gammas: list[float]) -> Iterator[_Method]:
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        data = load_prepared(snakemake.input.data, verify=True)
+        data = read_prepared(snakemake.input.data)
         run = {"name": asked.name, "seed": asked.seed}
         races = [race(Timing(**each, **run), data, snakemake.threads) for each in asked.timings]
         write_csv(snakemake.output[0], pd.concat(races, ignore_index=True))
