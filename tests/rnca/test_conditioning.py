@@ -12,7 +12,7 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 import oracles
 from rnca import RCCA, RLDA, RPCA, LinearFeatures, NystroemFeatures
