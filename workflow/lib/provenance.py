@@ -168,8 +168,7 @@ def has_record(path: str | os.PathLike[str]) -> bool:
     None is beside shards, which are deleted once they are used and carry checks of their own, nor
     beside what is told of a fetch.
     """
-    name = Path(path).name
-    return not name.endswith(".json") and not _SHARD.search(name)
+    return Path(path).parent.name != "fetched" and not _SHARD.search(Path(path).name)
 
 
 def record_of(path: str | os.PathLike[str]) -> Path:
