@@ -85,7 +85,7 @@ def read_picture(path):
 
 def read_moments(path):
     loaded = Moments.load(path)
-    assert loaded.xx.shape == (loaded.m_x, loaded.m_x)
+    assert loaded.products[0, 0].shape == loaded.sizes[:1] * 2
 
 
 def extract(path):
@@ -274,7 +274,7 @@ def large_moments(**members):
 
 
 def moments_header(m_x, m_y):
-    return large_moments(header=np.array([1, 6, m_x, m_y]))
+    return large_moments(header=np.array([2, 6, 0, m_x, m_y]))
 
 
 REFUSED = {
@@ -429,7 +429,7 @@ HOSTILE = {
     "moments of targets": (read_moments, moments_header(3, 2**16)),
     "moments, negative": (read_moments, moments_header(3, -2)),
     "moments, huge": (read_moments, moments_header(2**40, 2**40)),
-    "moments, array": (read_moments, large_moments(xx=large_npy((2**17, 2**17)))),
+    "moments, array": (read_moments, large_moments(product_0_0=large_npy((2**17, 2**17)))),
     "moments, no list": (read_moments, large_moments(header=np.array(1))),
 }
 REFUSED |= {f"hostile {name}": (*case, "misfit") for name, case in HOSTILE.items()}
