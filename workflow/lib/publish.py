@@ -35,7 +35,7 @@ from workflow.lib.svg import svg_of
 from workflow.lib.verify import damages
 
 # One CSV per stage and kind, tables, and the report; pictures in CSVs are other people's data.
-PUBLISHED = ("*/*.csv", "tables/*.md", "tables/*.tex", "report.html")
+PUBLISHED = ("*/*.csv", "tables/*.md", "tables/*.tex", "claims.json", "report.html")
 CRATE = "ro-crate-metadata.json"
 FIGURES = ("rcca", "rcca_minutes", "bounds", "autoencoder")
 _PROFILES = {
@@ -183,7 +183,8 @@ def _shown(run: Path) -> list[Path]:
 
 def _records(run: Path) -> dict[str, dict[str, Any]]:
     """Read the records of all results of a run, by their names."""
-    files = {file.relative_to(run).as_posix(): file for file in run.rglob("*.json")}
+    records = (file for file in run.rglob("*.json") if not record_of(file).is_file())
+    files = {file.relative_to(run).as_posix(): file for file in records}
     return {
         name.removesuffix(".json"): read_record(file.with_suffix(""))
         for name, file in files.items()
