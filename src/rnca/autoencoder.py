@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from rnca._core.estimators import RowsMixin, check_count, unfitted_copy
-from rnca._core.rows import PILOT_ROWS, ComputedRows, FloatArray, View, grid
+from rnca._core.estimators import RowsMixin, assign, check_columns, check_count
+from rnca._core.rows import PILOT_ROWS, ComputedRows, FloatArray, Matrix, View, grid
 from rnca._core.seeding import seeds
 from rnca.features import FeatureMap, LinearFeatures
 from rnca.pca import RPCA
@@ -17,6 +17,20 @@ from rnca.regression import FeatureRidge
 
 # Of the largest variance of a component: below it there is nothing but rounding.
 _NEGLIGIBLE = 1e-14
+
+
+class _Encoder(NamedTuple):
+    """Principal components, the standard deviations they are divided by, and the next seed."""
+
+    rpca: RPCA
+    scale: Matrix
+    decoder_seed: int
+
+    def factors(self, rows: Any, d: int) -> FloatArray:
+        """Encode rows by the first d latent factors."""
+        components = self.rpca.transform(rows)[:, :d]
+        factors: FloatArray = components / self.scale[:d].astype(components.dtype)
+        return factors
 
 
 class RandomizedAutoencoder(
@@ -119,30 +133,13 @@ instance, default="fourier"
         X : array-like, memory map or row-sliceable object of shape (n, D)
         y : ignored
         """
-        fresh = unfitted_copy(self).fit_encoder(X).fit_decoder(X)
-        self.__dict__ = fresh.__dict__
+        encoder = self._fitted_encoder(X)
+        self._assign(encoder, decoder_=self._fitted_decoder(encoder, X))
         return self
 
     def fit_encoder(self, X: Any) -> Self:
         """Fit the encoder: first step and first pass of `fit`; the decoder is then to be fitted."""
-        self._check_bottleneck()
-        view = View(X)
-        fresh = unfitted_copy(self)
-        validate_data(fresh, X, skip_check_array=True)
-        fresh._seeds_ = seeds(self.random_state, 2)
-        encoder = RPCA(
-            self.n_components,
-            feature_map=self.feature_map,
-            n_features=self.n_features,
-            gamma=self.gamma,
-            random_state=fresh._seeds_[0],
-            **self._shared(),
-        )
-        fresh.encoder_ = encoder.fit(view.data)
-        variance = encoder.explained_variance_
-        fresh.scale_ = np.sqrt(np.where(variance > _NEGLIGIBLE * variance[0], variance, 1.0))
-        fresh.n_samples_, fresh.n_components_ = encoder.n_samples_, self.n_components
-        self.__dict__ = fresh.__dict__
+        self._assign(self._fitted_encoder(X))
         return self
 
     def fit_decoder(self, X: Any) -> Self:
@@ -156,27 +153,61 @@ instance, default="fourier"
         X : as in `fit`
         """
         check_is_fitted(self, "encoder_")
+        self._assign(self._encoder, decoder_=self._fitted_decoder(self._encoder, X))
+        return self
+
+    @property
+    def _encoder(self) -> _Encoder:
+        return _Encoder(self.encoder_, self.scale_, self._decoder_seed_)
+
+    def _fitted_encoder(self, X: Any) -> _Encoder:
+        self._check_bottleneck()
+        view = View(X)
+        check_columns(self, X)
+        of_encoder, of_decoder = seeds(self.random_state, 2)
+        rpca = RPCA(
+            self.n_components,
+            feature_map=self.feature_map,
+            n_features=self.n_features,
+            gamma=self.gamma,
+            random_state=of_encoder,
+            **self._shared(),
+        )
+        variances = rpca.fit(view.data).explained_variance_
+        scale = np.sqrt(np.where(variances > _NEGLIGIBLE * variances[0], variances, 1.0))
+        return _Encoder(rpca, scale, of_decoder)
+
+    def _fitted_decoder(self, encoder: _Encoder, X: Any) -> FeatureRidge:
         for name in ("n_components", "n_decoder_features"):
             check_count(getattr(self, name), name)
-        if self.n_components > len(self.encoder_.components_):
+        d, most = self.n_components, len(encoder.rpca.components_)
+        if d > most:
             raise ValueError(
-                f"n_components={self.n_components}: the encoder was fitted with "
-                f"{len(self.encoder_.components_)}. Fit it again with as many."
+                f"n_components={d}: the encoder was fitted with {most}. Fit it again with as many."
             )
         view = View(X)
-        decoder = self._unfitted_decoder()
+        decoder = self._unfitted_decoder(encoder.decoder_seed)
         # The decoder's map is drawn from a sample: encoding every row would cost another pass.
         rows = min(len(view), max(PILOT_ROWS, self.n_decoder_features))
         sample = view.take(np.linspace(0, len(view) - 1, rows).astype(np.int64))
         try:
-            decoder.draw(self._encode(sample, self.n_components), sample)
+            decoder.draw(encoder.factors(sample, d), sample)
         except ValueError as error:
             raise ValueError(f"decoder: {error}") from error
-        d = self.n_components
-        latent = ComputedRows(view, lambda rows: self._encode(rows, d), d)
-        decoder.solve(decoder.accumulate(latent, view.data))
-        self.__dict__ = {**vars(self), "decoder_": decoder, "n_components_": self.n_components}
-        return self
+        latent = ComputedRows(view, lambda rows: encoder.factors(rows, d), d)
+        return decoder.solve(decoder.accumulate(latent, view.data))
+
+    def _assign(self, encoder: _Encoder, **decoder: FeatureRidge) -> None:
+        assign(
+            self,
+            encoder.rpca,
+            encoder_=encoder.rpca,
+            scale_=encoder.scale,
+            _decoder_seed_=encoder.decoder_seed,
+            n_samples_=encoder.rpca.n_samples_,
+            n_components_=self.n_components,
+            **decoder,
+        )
 
     def path(self, regs: Sequence[float]) -> Iterator["RandomizedAutoencoder"]:
         """Yield the models at other ``reg``, each from the passes already made."""
@@ -199,7 +230,7 @@ instance, default="fourier"
             Latent factors; on the training rows they have mean 0, variance 1 and no correlation.
         """
         view = self._view_to_use(X, "encoder_")
-        return self._encode(view.data, self.n_components_)
+        return self._encoder.factors(view.data, self.n_components_)
 
     def inverse_transform(self, X: Any) -> FloatArray:
         """Decode latent factors.
@@ -223,7 +254,7 @@ instance, default="fourier"
         for start, stop in grid(0, len(view), self.chunk_size):
             rows = view.read(start, stop)
             rest = rows.astype(np.float64) - self.decoder_.predict(
-                self._encode(rows, self.n_components_)
+                self._encoder.factors(rows, self.n_components_)
             )
             missed += float(np.vdot(rest, rest))
             total += float(np.square(rows, dtype=np.float64).sum())
@@ -252,7 +283,7 @@ instance, default="fourier"
     def _shared(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("chunk_size", "dtype", "verbose")}
 
-    def _unfitted_decoder(self) -> FeatureRidge:
+    def _unfitted_decoder(self, seed: int) -> FeatureRidge:
         own = self.decoder_feature_map
         return FeatureRidge(
             feature_map=self.feature_map if own is None else own,
@@ -260,14 +291,9 @@ instance, default="fourier"
             gamma=self.decoder_gamma,
             linear_part=self.linear_part,
             reg=self.reg,
-            random_state=self._seeds_[1],
+            random_state=seed,
             **self._shared(),
         )
-
-    def _encode(self, rows: Any, d: int) -> FloatArray:
-        components = self.encoder_.transform(rows)[:, :d]
-        factors: FloatArray = components / self.scale_[:d].astype(components.dtype)
-        return factors
 
     @property
     def _n_features_out(self) -> int:

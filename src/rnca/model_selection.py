@@ -10,10 +10,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.model_selection import GroupKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from rnca._core.estimators import RowsMixin, check_count, pair
+from rnca._core.estimators import RowsMixin, check_count, check_regs, pair
+from rnca._core.method import canonical, whiten_pair
 from rnca._core.moments import Correlations, Moments
 from rnca._core.rows import Matrix, View
-from rnca._core.whitening import Whitened
+from rnca._core.streaming import feature_chunks, head_means
 from rnca.cca import RCCA
 from rnca.features import LinearFeatures
 
@@ -196,7 +197,7 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         shared = {name: own[name] for name in own if name not in ("sizes", "regs", "cv")}
         full = RCCA(n_features=tuple(max(ms) for ms in zip(*pairs, strict=True)), **shared)
         for reg in self.regs:
-            full._regs(reg)
+            check_regs(reg)
         return full
 
     def _resolved_sizes(self, full: RCCA) -> list[tuple[int, int]]:
@@ -231,7 +232,7 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
                     f"needs at least {_FEWEST_ROWS}. Use fewer folds, larger groups or more rows."
                 )
             fold_of_row[test] = fold
-            full._check_components(len(train))
+            full._check_components(full._maps, len(train))
         if (fold_of_row < 0).any():
             raise ValueError(
                 f"cv={self.cv!r} does not hold out each row once and train on all others. Give an "
@@ -245,11 +246,11 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         bases = [tuple(np.full((m, len(self.regs), k), np.nan) for m in size) for size in sizes]
         for i, reg in enumerate(self.regs):
             try:
-                whitened = Whitened(train, *full._regs(reg))
+                whitened = whiten_pair(train, *check_regs(reg))
                 # Smaller ones first: they may have a solution where larger ones have none.
                 for at in sorted(range(len(sizes)), key=sizes.__getitem__):
                     F, G = bases[at]
-                    _, F[:, i], G[:, i] = full._canonical(whitened, *sizes[at])
+                    _, F[:, i], G[:, i] = canonical(whitened, *sizes[at], k)
             except (ValueError, FloatingPointError) as error:
                 warnings.warn(f"a score is NaN, with reg={reg}: {error}", stacklevel=3)
         return [(F.reshape(len(F), -1), G.reshape(len(G), -1)) for F, G in bases]
@@ -287,7 +288,7 @@ def _moments_of_folds(
 ) -> list[Moments]:
     """Accumulate the moments of the rows of each fold, in one pass over the rows in order."""
     moments = [full.empty_moments() for _ in range(fold_of_row.max() + 1)]
-    shifts = full._head_means(views, 0, len(fold_of_row))
+    shifts = head_means(full._maps, views, 0, len(fold_of_row))
     for each in moments:
         each.shift(*shifts)
     for fold, z in _chunks_by_fold(full, views, shifts, fold_of_row):
@@ -301,7 +302,8 @@ def _chunks_by_fold(
     full: RCCA, views: Sequence[View], shifts: Sequence[Matrix], fold_of_row: npt.NDArray[np.int64]
 ) -> Iterator[tuple[int, list[Matrix]]]:
     """Yield each fold of which a chunk has rows, and their features less a shift."""
-    for rows, z in full._feature_chunks(views, shifts, 0, len(fold_of_row)):
+    chunks = full._chunks(0, len(fold_of_row))
+    for rows, z in feature_chunks(full._maps, views, shifts, chunks):
         folds = np.unique(fold_of_row[rows])
         for fold in folds:
             chosen = fold_of_row[rows] == fold

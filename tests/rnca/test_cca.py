@@ -403,7 +403,7 @@ def test_memory_that_cannot_hold_the_results_is_refused(halves, shape, kind, wor
 @pytest.mark.parametrize("patience", [0, 1000])
 @pytest.mark.parametrize("by", ["fit", "fit_chunks"])
 def test_a_long_pass_shows_on_a_terminal(halves, capsys, monkeypatch, by, patience, is_terminal):
-    monkeypatch.setattr("rnca._core.fitting._PATIENCE", patience)
+    monkeypatch.setattr("rnca._core.streaming._PATIENCE", patience)
     monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
     model = rcca(m=20, chunk_size=300)
     model.fit(*halves) if by == "fit" else model.fit_chunks([halves])
