@@ -29,8 +29,8 @@ paper: setup ## Run the workflow on the paper's data: hours, of which a stopped 
 open: setup ## Open the report of a run in the browser (RUN=embedded, paper, …)
 	@$(python) -m webbrowser -t "file://$(CURDIR)/results/$(or $(RUN),embedded)/report.html"
 
-figure: setup ## Make one table or figure of the paper, after saying how much work that is (NAME=rcca; ARGS=…)
-	@$(python) -m workflow.cli figure $(NAME) $(ARGS)
+figure: setup ## Make one table or figure of the paper, after saying how much work that is (NAME=rcca; YES=1 begins hours of it without a question; ARGS=…)
+	@$(python) -m workflow.cli figure $(NAME) $(if $(YES),--yes) $(ARGS)
 
 publish: setup ## Copy a finished run, whose fits come from one clean commit, to results/published (ARGS=--render renders that again)
 	@$(python) -m workflow.cli publish $(ARGS)

@@ -60,9 +60,9 @@ def npz(**arrays):
     return made(lambda path: np.savez(path, **arrays), ".npz")
 
 
-def zipped(members):
+def zipped(members, method=zipfile.ZIP_STORED):
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
+    with zipfile.ZipFile(stream, "w", method) as archive:
         for name, data in members.items():
             archive.writestr(name, data)
     return stream.getvalue()

@@ -4,16 +4,19 @@ Usage: python -m workflow.cli COMMAND [--configfile FILE] …
 """
 
 import argparse
+import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+from datetime import datetime
 from importlib.metadata import version
 from inspect import getdoc
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 import scipy.linalg  # noqa: F401  (threadpoolctl sees only libraries that are loaded)
@@ -34,6 +37,9 @@ from workflow.lib.strict_yaml import load
 from workflow.lib.verify import verify_published
 
 GIB = 2**30
+PUBLISHED = Path("results", "published")
+# Work of more hours is asked for before it begins.
+LONG_HOURS = 0.5
 START = "<!-- `make settings` writes what follows from the settings' models; edit those. -->"
 END = "<!-- Here it ends. -->"
 
@@ -59,6 +65,7 @@ def main() -> int:
             sub.add_argument("--minutes", type=float, default=5, help="what recomputing may take")
         if name == "figure":
             sub.add_argument("name", nargs="?", default="", help="of a table or figure, say rcca")
+            sub.add_argument("--yes", action="store_true", help="do not ask before long work")
     options, others = parser.parse_known_args()
     if others and options.run is not figure:
         parser.error(f"unknown arguments: {' '.join(others)}")
@@ -92,6 +99,10 @@ def doctor(options: argparse.Namespace, _: list[str]) -> int:
         print(f"{name:<17} {describe_dataset(name, settings)}")
     for name in settings.skip:
         print(f"{name:<17} left out by `skip`")
+    if took := published_times():
+        stages = ", ".join(f"{name} {in_words(hours)}" for name, hours in took.stages.items())
+        print(f"\nThe published run took, {took.machine()}: {stages}.")
+        print(f"make paper: about {in_words(took.here(took.hours))} here; make run: 1 to 2 min.")
     return 0 if mirror_is_fine else 1
 
 
@@ -108,16 +119,24 @@ def figure(options: argparse.Namespace, others: list[str]) -> int:
         print(f"NAME={options.name}: no table or figure of {options.configfile}; there are:")
         print(*sorted({f"  {Path(file).stem}" for file in made}), sep="\n")
         return 1
-    left = jobs_left(options.configfile, wanted)
-    work = describe_work(settings, made[wanted[0]], left) if left else "up to date"
+    stage, left = made[wanted[0]], jobs_left(options.configfile, wanted)
+    work = describe_work(settings, stage, left) if left else "up to date"
     print(f"{', '.join(wanted)}: {work}", flush=True)
+    computes = any(re.match(f"{stage}_(?!report)", line) for line in left.splitlines())
+    # What other settings than the paper's take is not known.
+    if (took := published_times()) and settings.stages()[stage].published() and computes:
+        hours = took.stages[stage]
+        print(f"Stage {stage} of the published run took {in_words(hours)}, {took.machine()}.")
+        is_agreed = options.yes or {"-n", "--dry-run"} & {*others}
+        if took.here(hours) > LONG_HOURS and not is_agreed and not _answers_yes():
+            return 1
     launch = [sys.executable, "-m", "workflow.launch", *wanted]
     return subprocess.call([*launch, f"--configfile={options.configfile}", *others])
 
 
 def publish_run(options: argparse.Namespace, _: list[str]) -> int:
     """Copy a finished run to results/published, or render again what is there."""
-    settings, published = read(options.configfile), Path("results", "published")
+    settings, published = read(options.configfile), PUBLISHED
     if options.render:
         config = load(options.configfile)
         print(f"{render(published, options.configfile, config)} files in {published}")
@@ -140,7 +159,7 @@ def publish_run(options: argparse.Namespace, _: list[str]) -> int:
 
 def verify_run(options: argparse.Namespace, _: list[str]) -> int:
     """Check results/published and recompute a sample of it."""
-    return verify_published(Path("results", "published"), options.minutes)
+    return verify_published(PUBLISHED, options.minutes)
 
 
 def settings_tables(_options: argparse.Namespace, _: list[str]) -> int:
@@ -199,13 +218,72 @@ def jobs_left(configfile: Path, targets: list[str]) -> str:
     return table.partition("\n\n")[0] if found else ""
 
 
+class Times(NamedTuple):
+    """For how many hours the published run, and each of its stages, was at work, and on what."""
+
+    hours: float
+    stages: dict[str, float]
+    cores: int
+    processor: str
+
+    def machine(self) -> str:
+        """Say on what it ran."""
+        return f"on {self.cores} cores of {self.processor}"
+
+    def here(self, hours: float) -> float:
+        """Return the hours that the same takes here, as far as the number of cores tells."""
+        return hours * self.cores / int(available_cpu_count())
+
+
+def published_times() -> Times | None:
+    """Read what the published run took from its record; None where there is none."""
+    file = PUBLISHED / "record.json"
+    if not file.is_file():
+        return None
+    record = json.loads(file.read_text(encoding="utf-8"))
+    spans: dict[str, list[tuple[float, float]]] = {}
+    for job in record["jobs"].values():
+        if seconds := job.get("seconds"):
+            end = datetime.fromisoformat(job["written"]).timestamp()
+            spans.setdefault(job["rule"].partition("_")[0], []).append((end - seconds, end))
+    machine = record["environments"][0]
+    return Times(
+        _covered(span for own in spans.values() for span in own) / 3600,
+        {name: _covered(spans[name]) / 3600 for name in stage_names() if name in spans},
+        machine["cores"],
+        machine["processor"],
+    )
+
+
+def _covered(spans: Iterable[tuple[float, float]]) -> float:
+    """Return the length of what intervals cover together."""
+    covered, reached = 0.0, float("-inf")
+    for start, end in sorted(spans):
+        covered += max(0.0, end - max(start, reached))
+        reached = max(reached, end)
+    return covered
+
+
+def in_words(hours: float) -> str:
+    """Write a number of hours as people say it."""
+    return f"{hours:.1f} h" if hours >= 1 else f"{max(1, round(60 * hours))} min"
+
+
+def _answers_yes() -> bool:
+    """Ask whether to begin; where nobody can be asked, say how to answer."""
+    if not sys.stdin.isatty():
+        print("Nothing was begun, since this is not a terminal: answer with YES=1.")
+        return False
+    return input("Begin? What is done is kept if you stop it. [y/N] ").strip().lower() in (
+        "y",
+        "yes",
+    )
+
+
 def describe_work(settings: RunSettings, name: str, left: str) -> str:
-    """Say how many jobs are left, how long their stage takes here, and the room its data take."""
-    stage = settings.stages()[name]
-    datasets = sorted(set(stage.datasets().values()) - set(settings.skip))
-    minutes = sum(stage.minutes(dataset, available_cpu_count()) for dataset in datasets)
-    jobs = left.strip().splitlines()[-1].split()[-1]
-    lines = [f"{jobs} jobs; all of stage {name} takes at least {max(1, round(minutes))} min"]
+    """Say how many jobs are left, and the room that the data of their stage take."""
+    datasets = sorted(set(settings.stages()[name].datasets().values()) - set(settings.skip))
+    lines = [f"{left.strip().splitlines()[-1].split()[-1]} jobs"]
     lines += [f"{dataset}: {describe_dataset(dataset, settings)}" for dataset in datasets]
     return "\n  ".join(lines)
 
@@ -224,7 +302,7 @@ def describe_memory(settings: RunSettings, total: int) -> str:
 
 
 def describe_dataset(name: str, settings: RunSettings) -> str:
-    """Say where a dataset would come from, the room it takes, and how long its fits take."""
+    """Say where a dataset would come from, the room it takes, and which stages use it."""
     if name in settings.datasets:
         found, room = "your own", "as large as your files"
     else:
@@ -236,18 +314,9 @@ def describe_dataset(name: str, settings: RunSettings) -> str:
             room = f"{f'{size / 1e6:.0f} MB' if size else 'unknown size'} fetched, {room}"
         if Path("data", "prepared", name).is_dir():
             found = "prepared already"
-    return f"{found}; {room}; {describe_time(name, settings)}"
-
-
-def describe_time(name: str, settings: RunSettings) -> str:
-    """Estimate the minutes of all jobs on a dataset."""
     stages = settings.stages().items()
-    users = {key: stage for key, stage in stages if name in stage.datasets().values()}
-    if not users:
-        return "no experiment uses it yet"
-    minutes = sum(stage.minutes(name, available_cpu_count()) for stage in users.values())
-    time = f"at least {minutes:.0f} min here" if minutes >= 1 else "a minute"
-    return f"for {', '.join(users)}, {time}"
+    users = ", ".join(key for key, stage in stages if name in stage.datasets().values())
+    return f"{found}; {room}; {f'for {users}' if users else 'no experiment uses it yet'}"
 
 
 def describe_blas() -> str:

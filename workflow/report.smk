@@ -103,6 +103,7 @@ rule claims:
     output:
         markdown=f"{RESULTS}/tables/claims.md",
         csv=f"{RESULTS}/tables/claims.csv",
+        json=f"{RESULTS}/claims.json",
     log:
         log_of("claims"),
     benchmark:

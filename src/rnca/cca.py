@@ -434,13 +434,15 @@ instance, or a pair, default="fourier"
         signs = column_signs(F)
         self.n_samples_, self.reg_ = moments.n, self.reg
         self.correlations_, self.F_, self.G_ = correlations, F * signs, G * signs
-        views = zip((F, G), "xy", (whitened.x, whitened.y), whitened.regs, self._maps, strict=True)
+        views = zip(
+            (F, G), range(2), (whitened.x, whitened.y), whitened.regs, self._maps, strict=True
+        )
         variances = [
             _variances(basis, moments, view, factor, reg, fitted.feature_dtype)
             for basis, view, factor, reg, fitted in views
         ]
         self.training_correlations_ = _training_correlations(correlations, *variances)
-        self.mean_x_, self.mean_y_ = moments.mean("x")[:m_x], moments.mean("y")[:m_y]
+        self.mean_x_, self.mean_y_ = moments.mean(0)[:m_x], moments.mean(1)[:m_y]
         self.conditioning_ = _conditioning(self._maps, [whitened.x, whitened.y], moments.n)
 
     def _canonical(self, whitened: Whitened, m_x: int, m_y: int) -> tuple[Matrix, Matrix, Matrix]:
@@ -527,7 +529,7 @@ def _noise_level(a: float, b: float) -> float:
 
 
 def _variances(
-    basis: Matrix, moments: Moments, view: str, factor: Factor, reg: float, dtype: Any
+    basis: Matrix, moments: Moments, view: int, factor: Factor, reg: float, dtype: Any
 ) -> Matrix:
     """Variances of canonical variables on the training rows, which shrinkage leaves below 1.
 
@@ -537,7 +539,7 @@ def _variances(
     cancelled = variances < _ROUNDING
     if cancelled.any():
         m, basis = len(basis), basis[:, cancelled]
-        directly = paired(basis, moments.covariance(view * 2, m) @ basis)
+        directly = paired(basis, moments.covariance(view, view, m) @ basis)
         rounding = np.finfo(dtype).eps ** 2 + m * np.finfo(np.float64).eps
         squares = factor.squares[:m] @ basis**2
         variances[cancelled] = np.where(directly > rounding * squares, directly, 0.0)

@@ -193,7 +193,7 @@ instance, default="nystroem"
                 f"n_clusters={k}: with {m} features and n_samples = {n} there are at most "
                 f"{min(m, n)} eigenvectors. Ask for fewer clusters, or use more features."
             )
-        mean, second = moments.mean("x"), moments.covariance("xx")
+        mean, second = moments.mean(0), moments.covariance(0, 0)
         second *= (n - 1) / n
         second += np.outer(mean, mean)  # the kernel is not centred
         values, vectors = leading_eigh(second, min(k + 1, m))

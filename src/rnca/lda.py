@@ -245,7 +245,7 @@ class RLDA(
         # Moments divide by n − 1; LDA's covariance within classes, of largest likelihood, by n.
         scalings = np.sqrt(n / (n - 1) / within)
         # Cov(z, 1{y = j}) = p_j (mean of class j − mean): no pass for the means.
-        offsets = moments.covariance("xy", len(F)).T * (n - 1) / n / priors[:-1, None]
+        offsets = moments.covariance(0, 1, len(F)).T * (n - 1) / n / priors[:-1, None]
         last = -(priors[:-1] @ offsets) / priors[-1]
         self.centroids_ = np.vstack([offsets, last]) @ F * scalings
         self.rcca_, self.reg_, self.scalings_ = rcca, float(rcca.reg[0]), scalings
@@ -253,7 +253,7 @@ class RLDA(
 
     def _warn(self, moments: Moments) -> None:
         """Warn if rounding of the features or of their covariance shows in the probabilities."""
-        squares = moments.xx.diagonal() / moments.n + moments.mean("x") ** 2
+        squares = moments.products[0, 0].diagonal() / moments.n + moments.mean(0) ** 2
         weights = self.rcca_.F_ * self.scalings_ @ self.centroids_.T
         rounding = np.finfo(self.rcca_.map_x_.feature_dtype).eps / 2
         error = 3 * rounding * np.sqrt((squares @ weights**2).max())  # of nearly all rows
@@ -283,9 +283,9 @@ class RLDA(
 
 def _cross_validated_reg(moments: Moments) -> float:
     """Regulariser of least generalised cross-validation error, of features on class indicators."""
-    values, vectors = scipy.linalg.eigh(moments.covariance("xx"), overwrite_a=True)
+    values, vectors = scipy.linalg.eigh(moments.covariance(0, 0), overwrite_a=True)
     values = np.maximum(values, 0.0)[:, None]
-    cross, targets = vectors.T @ moments.covariance("xy"), moments.covariance("yy")
+    cross, targets = vectors.T @ moments.covariance(0, 1), moments.covariance(1, 1)
     # The last class's indicator is 1 less the others: its covariances are minus their sums.
     explained = (cross**2).sum(axis=1, keepdims=True) + cross.sum(axis=1, keepdims=True) ** 2
     total = targets.trace() + targets.sum()

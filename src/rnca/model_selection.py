@@ -11,7 +11,6 @@ from sklearn.model_selection import GroupKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from rnca._core.estimators import RowsMixin, check_count, pair
-from rnca._core.fitting import refuse_overflow
 from rnca._core.moments import Correlations, Moments
 from rnca._core.rows import Matrix, View
 from rnca._core.whitening import Whitened
@@ -265,7 +264,7 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     ) -> Matrix:
         """Score all candidates on the rows of each fold, in one pass of features."""
         found = [[Correlations() for _ in sizes] for _ in bases]
-        means = [full.moments_.mean(view) for view in "xy"]
+        means = [full.moments_.mean(view) for view in range(2)]
         for fold, (zx, zy) in _chunks_by_fold(full, views, means, fold_of_row):
             for (m_x, m_y), (F, G), correlations in zip(
                 sizes, bases[fold], found[fold], strict=True
@@ -294,7 +293,7 @@ def _moments_of_folds(
     for fold, z in _chunks_by_fold(full, views, shifts, fold_of_row):
         moments[fold].add_centred(*z)
     for each in moments:
-        refuse_overflow(each)
+        each.refuse_overflow()
     return moments
 
 

@@ -163,11 +163,11 @@ instance, default="fourier"
     def _set_solution(self, moments: Moments) -> None:
         m, n, k = self.map_.n_features_out, moments.n, self.n_components
         self._check_components(n)
-        covariance = moments.covariance("xx", m)
+        covariance = moments.covariance(0, 0, m)
         values, vectors = leading_eigh(covariance, k)
         self.components_ = (vectors * column_signs(vectors)).T
         self.explained_variance_ = np.maximum(values, 0.0)
-        self.mean_, self.n_samples_ = moments.mean("x")[:m], n
+        self.mean_, self.n_samples_ = moments.mean(0)[:m], n
         # Constant data leave nothing but rounding, of which there are no shares.
         negligible = (10 * np.finfo(np.float64).eps) ** 2 * (self.mean_ @ self.mean_)
         total = max(covariance.trace(), negligible, np.finfo(np.float64).tiny)

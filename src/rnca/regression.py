@@ -122,10 +122,10 @@ class FeatureRidge(RowsMixin, RegressorMixin, TwoViewFit):
         return JointFeatures([LinearFeatures(), chosen], dtype=self._feature_dtype())
 
     def _set_solution(self, moments: Moments) -> None:
-        factor = Factor(moments, "x", check_reg(self.reg))
-        self.coef_ = factor.unwhiten(factor.whiten_rows(moments.covariance("xy")))
-        self.mean_ = moments.mean("x")
-        self.intercept_ = moments.mean("y") + self.map_y_.offset_
+        factor = Factor(moments, 0, check_reg(self.reg))
+        self.coef_ = factor.unwhiten(factor.whiten_rows(moments.covariance(0, 1)))
+        self.mean_ = moments.mean(0)
+        self.intercept_ = moments.mean(1) + self.map_y_.offset_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

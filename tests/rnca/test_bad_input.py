@@ -267,8 +267,8 @@ WIDE = np.eye(3, 21_201)
             lambda: FourierFeatures(5, gamma=1.0).fit_transform(np.full((60, 3), 1e308)),
             (*HIDDEN, "1e+308"),
         ),
-        (lambda: linear().fit(FAR, Y), ("squares of feature 2 of view x add up to", "Rescale")),
-        (lambda: linear().fit(Y, FAR), ("squares of feature 2 of view y add up to", "Rescale")),
+        (lambda: linear().fit(FAR, Y), ("squares of feature 2 of view 0 add up to", "Rescale")),
+        (lambda: linear().fit(Y, FAR), ("squares of feature 2 of view 1 add up to", "Rescale")),
         (lambda: linear(dtype="float32").fit(np.c_[X, np.ones(60)], Y), ("singular", "feature 4")),
     ],
 )

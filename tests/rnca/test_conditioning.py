@@ -12,7 +12,7 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 import oracles
 from rnca import RCCA, RLDA, RPCA, LinearFeatures, NystroemFeatures
@@ -332,4 +332,5 @@ def test_a_variable_that_is_rounding_has_no_training_correlation(scale, dtype):
     model = RCCA(K, feature_map=LinearFeatures(dtype=dtype), reg=1e-8 * scale**2)
     model.fit(x.astype(dtype), Y * scale)
     assert (model.training_correlations_[:2] > 0.1).all()
-    assert_array_equal(model.training_correlations_[2:], 0)
+    # 0 where it is seen to be rounding; else what that is worth, which depends on the CPU.
+    assert (abs(model.training_correlations_[2:]) < 1e-6).all()

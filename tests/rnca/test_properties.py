@@ -162,9 +162,9 @@ def test_moments_of_any_parts_in_any_tree(seed, sizes, mean):
         parts[i].merge(parts.pop(i + 1))
     expected = np.cov(z.T)
     atol = 1e-10 * max(1.0, abs(mean) * 1e-4)
-    assert_allclose(parts[0].covariance("xx"), expected[:3, :3], rtol=1e-9, atol=atol)
-    assert_allclose(parts[0].covariance("xy"), expected[:3, 3:], rtol=1e-9, atol=atol)
-    assert_allclose(parts[0].mean("y"), z[:, 3:].mean(axis=0), rtol=1e-12, atol=1e-12)
+    assert_allclose(parts[0].covariance(0, 0), expected[:3, :3], rtol=1e-9, atol=atol)
+    assert_allclose(parts[0].covariance(0, 1), expected[:3, 3:], rtol=1e-9, atol=atol)
+    assert_allclose(parts[0].mean(1), z[:, 3:].mean(axis=0), rtol=1e-12, atol=1e-12)
 
 
 @given(st.integers(1, 500), st.integers(1, 60), st.data())

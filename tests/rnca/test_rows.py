@@ -211,16 +211,16 @@ def z():
 
 
 def joint(moments):
-    cross = moments.covariance("xy")
-    return np.block([[moments.covariance("xx"), cross], [cross.T, moments.covariance("yy")]])
+    cross = moments.covariance(0, 1)
+    return np.block([[moments.covariance(0, 0), cross], [cross.T, moments.covariance(1, 1)]])
 
 
 def assert_same(moments, zx, zy, rtol=1e-12):
     expected = np.cov(np.hstack([zx, zy]).astype(float).T)
     assert moments.n == len(zx)
     assert_allclose(joint(moments), expected, atol=rtol * np.abs(expected).max())
-    assert_allclose(moments.mean("x"), zx.mean(axis=0), rtol=rtol)
-    assert_allclose(moments.mean("y"), zy.mean(axis=0), rtol=rtol)
+    assert_allclose(moments.mean(0), zx.mean(axis=0), rtol=rtol)
+    assert_allclose(moments.mean(1), zy.mean(axis=0), rtol=rtol)
 
 
 FORMS = {
@@ -248,43 +248,77 @@ def test_any_chunks_and_shards_give_the_covariance(z, form, cuts):
         assert_array_equal(view, kept)
 
 
+@pytest.mark.parametrize("targets", [False, True])
+def test_any_number_of_views(z, targets):
+    views = [z[0], z[1], z[0][:, :2] ** 3]
+    moments = Moments(4, 3, 2, targets=targets)
+    for rows in (slice(0, 100), slice(100, 500)):
+        moments.merge(Moments(4, 3, 2, targets=targets).update(*(view[rows] for view in views)))
+    expected, edges = np.cov(np.hstack(views).T), [0, 4, 7, 9]
+    pairs = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
+    assert list(moments.products) == pairs[: 5 if targets else 6]
+    for i, j in moments.products:
+        block = expected[edges[i] : edges[i + 1], edges[j] : edges[j + 1]]
+        assert_allclose(moments.covariance(i, j), block, rtol=1e-10, atol=1e-10)
+
+
+def test_a_view_given_twice_is_two_views(z):
+    moments = Moments(4, 4)
+    moments.add_centred(z[0], z[0])
+    assert_allclose(moments.covariance(0, 1), np.cov(z[0].T), rtol=1e-10)
+
+
 def test_float32_features_are_accumulated_in_float64():
     # Each product is exact in float64; summed in float32, the small ones would vanish.
     z = np.float32(1e4) + np.arange(20_000, dtype=np.float32)[:, None] % 3
     moments = Moments(1)
     for rows in np.array_split(z, 9):
         moments.update(rows)
-    assert not moments.two_views
-    assert_allclose(moments.covariance("xx"), np.cov(z.T.astype(float)), rtol=1e-12)
+    assert_allclose(moments.covariance(0, 0), np.cov(z.T.astype(float)), rtol=1e-12)
 
 
 def test_covariances_larger_than_a_block_and_their_leading_blocks():
     z = np.random.default_rng(0).normal(size=(50, 1400))
     moments = Moments(1100, 300).update(z[:, :1100], z[:, 1100:])
-    moments.xx[np.triu_indices(1100, 1)] = np.nan  # which no one may read
+    moments.products[0, 0][np.triu_indices(1100, 1)] = np.nan  # which no one may read
     expected = np.cov(z.T)
     for m in (1100, 600, 2):
-        for which, columns in (("xx", slice(m)), ("xy", slice(1100, None))):
-            found = moments.covariance(which, m)
+        for views, columns in (((0, 0), slice(m)), ((0, 1), slice(1100, None))):
+            found = moments.covariance(*views, m)
             assert_allclose(found, expected[:m, columns], rtol=1e-10, atol=1e-14)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda zx, zy: Moments(0, 2), "^m_x=0: the number of features must be >= 1"),
-        (lambda zx, zy: Moments(-1, 2), "^m_x=-1: the number of features must be >= 1"),
-        (lambda zx, zy: Moments(2, 0), "^m_y=0: the number of features must be >= 1"),
-        (lambda zx, zy: Moments(4, targets=True), "targets are a second view"),
-        (lambda zx, zy: Moments(4).covariance("xx"), "moments of 0 rows: at least 2 rows"),
-        (lambda zx, zy: Moments(4).update(zx[:1]).mean("x"), "moments of 1 rows: at least 2 rows"),
+        (
+            lambda zx, zy: Moments(0, 2),
+            r"^sizes=\(0, 2\): each view's number of features",
+        ),
+        (
+            lambda zx, zy: Moments(-1, 2),
+            r"^sizes=\(-1, 2\): each view's number of features",
+        ),
+        (
+            lambda zx, zy: Moments(2, 0),
+            r"^sizes=\(2, 0\): each view's number of features",
+        ),
+        (lambda zx, zy: Moments(4, targets=True), "targets are a view besides others"),
+        (lambda zx, zy: Moments(4).covariance(0, 0), "moments of 0 rows: at least 2 rows"),
+        (lambda zx, zy: Moments(4).update(zx[:1]).mean(0), "moments of 1 rows: at least 2 rows"),
         (lambda zx, zy: Moments(4, 3).update(zx), "2 view.s., updated with 1"),
         (lambda zx, zy: Moments(4).update(zx, zy), "1 view.s., updated with 2"),
-        (lambda zx, zy: Moments(4, 3).update(zx[:, :3], zy), r"zx has shape \(500, 3\), expected"),
-        (lambda zx, zy: Moments(4, 3).update(zx, zy[:400]), r"zy has shape \(400, 3\), expected"),
-        (lambda zx, zy: Moments(4, 3).update(zx[0], zy), r"zx has shape \(4,\)"),
+        (
+            lambda zx, zy: Moments(4, 3).update(zx[:, :3], zy),
+            r"view 0 has shape \(500, 3\)",
+        ),
+        (
+            lambda zx, zy: Moments(4, 3).update(zx, zy[:400]),
+            r"view 1 has shape \(400, 3\)",
+        ),
+        (lambda zx, zy: Moments(4, 3).update(zx[0], zy), r"view 0 has shape \(4,\)"),
         (lambda zx, zy: Moments(4, 3).merge(Moments(4, 2)), r"sizes: \(4, 2\) into \(4, 3\)"),
-        (lambda zx, zy: Moments(4, 3).merge(Moments(4)), r"sizes: \(4, None\) into \(4, 3\)"),
+        (lambda zx, zy: Moments(4, 3).merge(Moments(4)), r"sizes: \(4,\) into \(4, 3\)"),
         (
             lambda zx, zy: Moments(4, features="abc").merge(Moments(4, features="xyz")),
             "other features: xyz into abc",
@@ -294,8 +328,8 @@ def test_covariances_larger_than_a_block_and_their_leading_blocks():
             "other targets: False into True",
         ),
         (
-            lambda zx, zy: Moments(4, 3, targets=True).update(zx, zy).covariance("yy"),
-            "do not hold the targets' own covariance yy",
+            lambda zx, zy: Moments(4, 3, targets=True).update(zx, zy).covariance(1, 1),
+            r"no products of views \(1, 1\), only \[\(0, 0\), \(0, 1\)\]",
         ),
     ],
 )

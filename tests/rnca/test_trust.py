@@ -201,13 +201,13 @@ def test_a_model_drawn_again_is_not_fitted(views):
 def test_an_interrupted_solve_leaves_moments_and_model(views, monkeypatch):
     model = rcca().fit(*views)
     expected = model.transform(*views)
-    before = {name: getattr(model.moments_, name).copy() for name in ("xx", "yy", "xy")}
+    before = copy.deepcopy(model.moments_.products)
     with monkeypatch.context() as patch:
         patch.setattr(SVD, interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.solve(model.moments_)
-    for name, array in before.items():
-        assert_array_equal(getattr(model.moments_, name), array)
+    for pair, product in before.items():
+        assert_array_equal(model.moments_.products[pair], product)
     assert_array_equal(model.transform(*views), expected)
     (again,) = model.path([20])
     assert_allclose(again.correlations_, model.correlations_, atol=1e-12)
@@ -231,26 +231,26 @@ def test_a_fit_that_grows_leaves_the_moments_of_others(views, model, count):
         assert (grown.moments_.n, grown.n_samples_) == (600, 600)
         assert_allclose(grown.transform(views[0]), expected.transform(views[0]), atol=1e-4)
     assert (kept.n, duplicate.moments_.n, duplicate.path([20])[0].n_samples_) == (300, 300, 300)
-    assert_array_equal(kept.xx, clone(model).fit(*first).moments_.xx)
+    assert_array_equal(kept.products[0, 0], clone(model).fit(*first).moments_.products[0, 0])
 
 
 @pytest.mark.parametrize(("model", "count"), GROWING, ids=["RCCA", "RPCA"])
 @pytest.mark.parametrize(
-    "step", ["_core.moments._add_shifted", "_core.moments._plus_gram", "solution"]
+    "step", ["_core.moments._add_shifted", "_core.moments._plus_product", "solution"]
 )
 def test_an_interrupted_partial_fit_changes_nothing(views, monkeypatch, model, count, step):
     first, second = (
         [view[rows] for view in views[:count]] for rows in (slice(300), slice(300, 600))
     )
     model = clone(model).fit(*first)
-    before, xx = dict(vars(model)), model.moments_.xx.copy()
+    before, xx = dict(vars(model)), model.moments_.products[0, 0].copy()
     solver = "_core.whitening.leading_svd" if count == 2 else "pca.leading_eigh"
     with monkeypatch.context() as patch:
         patch.setattr(f"rnca.{solver if step == 'solution' else step}", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(*second)
     assert vars(model) == before
-    assert_array_equal(model.moments_.xx, xx)
+    assert_array_equal(model.moments_.products[0, 0], xx)
     assert model.partial_fit(*second).n_samples_ == 600
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -92,11 +93,55 @@ def test_benchmarks_survive_a_call_that_is_killed_between_its_renames(tmp_path, 
     assert files_in(published) == {"bench/memory.csv", "report.html", "record.json"}
 
 
-def test_one_figure_says_how_much_work_it_is(project):
+def test_one_figure_says_how_much_work_it_is_and_asks_before_hours(project, monkeypatch):
     code, screen = project.run("-m", "workflow.cli", "figure", "lupi", *TEST, "--dry-run")
     assert code == 0, screen
-    assert "all of stage lupi takes at least 1 min" in screen
+    jobs = re.search(r"^total +(\d+)$", screen, re.M)[1]
+    assert f"results/test/tables/lupi.md, results/test/figures/lupi.svg: {jobs} jobs" in screen
     assert "rcca_fit" not in screen
+    assert "published run" not in screen
+
+    published = project.file("results/published")
+    published.mkdir(parents=True)
+    shutil.copy(ROOT / "results" / "published" / "record.json", published)
+    project.options["stdin"] = subprocess.DEVNULL
+    code, screen = project.run("-m", "workflow.cli", "figure", "lupi")
+    assert code == 1
+    assert "Stage lupi of the published run took 1.6 h, on 2 cores of " in screen
+    assert screen.endswith("Nothing was begun, since this is not a terminal: answer with YES=1.\n")
+    code, screen = project.run("-m", "workflow.cli", "figure", "lupi", "--yes", "--list-rules")
+    assert code == 0, screen
+    assert "Nothing was begun" not in screen
+
+
+@pytest.mark.parametrize(("answer", "agrees"), [("y", True), ("Yes ", True), ("", False)])
+def test_only_yes_begins_hours_of_work(monkeypatch, answer, agrees):
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", lambda _: answer)
+    assert cli._answers_yes() == agrees
+
+
+def test_published_times_count_overlapping_jobs_once_and_scale_with_cores(said, monkeypatch):
+    """Two jobs of an hour, of which half an hour together, and one of an hour after them."""
+    jobs = [("rcca_fit", 60, 60), ("rcca_cv", 60, 90), ("lupi_fit", 60, 150), ("page", None, 200)]
+    record = {
+        "environments": [{"cores": 2, "processor": "abacus"}],
+        "jobs": {
+            str(number): {
+                "rule": rule,
+                "seconds": minutes and 60 * minutes,
+                "written": f"2026-01-01T{end // 60:02}:{end % 60:02}:00+00:00",
+            }
+            for number, (rule, minutes, end) in enumerate(jobs)
+        },
+    }
+    Path("results", "published").mkdir(parents=True)
+    Path("results", "published", "record.json").write_text(json.dumps(record))
+    Path("mine.yaml").write_text("run: mine\n", encoding="utf-8")
+    monkeypatch.setattr(cli, "available_cpu_count", lambda: 4)
+    _, screen = said("doctor", *MINE)
+    assert "took, on 2 cores of abacus: rcca 1.5 h, lupi 1.0 h.\n" in screen
+    assert screen.endswith("make paper: about 1.2 h here; make run: 1 to 2 min.\n")
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 try:
     import numpy as np
     import requests
     import yaml
+    from pydantic import ValidationError
 
     from workflow.data import DataError, FetchError, own
     from workflow.data.catalogue import CATALOGUE, availability, dataset, prepare
@@ -28,14 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options.run(options)
     except (DataError, FetchError) as error:
-        print("\n".join(map(_visible, f"error: {error}".split("\n"))), file=sys.stderr)
+        print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
-
-
-def _visible(text: str) -> str:
-    """Spell out what would begin a line of its own or move the cursor: names come from files."""
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def _list(options: argparse.Namespace) -> None:
@@ -71,52 +66,53 @@ def _prepare(options: argparse.Namespace) -> None:
 
 
 def _check(options: argparse.Namespace) -> None:
-    kind = options.kind or Path(options.x).suffix.lower().removeprefix(".")
-    if kind not in own.KINDS:
-        raise DataError(f"{options.x}: its ending is none of {', '.join(own.KINDS)}; give --kind")
-    if not Path(options.x).is_file():
-        raise DataError(f"no file {options.x} under {Path.cwd()}")
+    for file in (options.x, options.y):
+        if file is not None and not Path(file).is_file():
+            raise DataError(f"no file {file} under {Path.cwd()}")
     if options.y is None:
-        _take_both(options, kind)
-    entry: dict[str, Any] = {"kind": kind}
+        _take_both(options)
+    places = {}
     for key in ("x", "y", "split", "groups"):
         file, array = getattr(options, key), getattr(options, f"{key}_array")
+        is_csv = file is not None and Path(file).is_file() and own.kind_of(Path(file)) == "csv"
+        more = {"array": array, "header": options.header if is_csv else None}
+        given = {name: value for name, value in more.items() if value is not None}
         if file is not None:
-            more = {"array": array, "header": options.header if kind == "csv" else None}
-            given = {name: value for name, value in more.items() if value is not None}
-            entry[key] = {"file": file, **given} if given else file
+            places[key] = {"file": file, **given} if given else file
+    try:
+        entry = own.OwnDataset.model_validate(places)
+    except ValidationError as error:
+        raise DataError(str(error)) from error
     content = own.read(options.name, entry)
     print("# valid. Are these the rows and columns you mean?")
     for name, array in content.arrays.items():
         print(f"#   {name}: {_times(array.shape)}; first row {_first(content, name)}")
-    print(yaml.safe_dump({options.name: entry}, sort_keys=False), end="")
+    print(yaml.safe_dump({options.name: places}, sort_keys=False), end="")
 
 
-def _take_both(options: argparse.Namespace, kind: str) -> None:
+def _take_both(options: argparse.Namespace) -> None:
     """Find the two views in one file, or list what it holds."""
-    if kind not in ("npz", "mat"):
-        raise DataError(f"{options.x}: a {kind} file holds one array; name the file of the other")
-    shapes = own.arrays_of(kind, Path(options.x))
+    shapes = own.arrays_of(Path(options.x))
+    if not shapes:
+        raise DataError(f"{options.x}: holds one array; name the file of the other view too")
     options.y = options.x
     if options.x_array and options.y_array:
         return
     names = {name.lower(): name for name in shapes}
-    found = [names["x"], names["y"]] if {"x", "y"} <= names.keys() else list(shapes)
-    if len(found) != 2:
-        listed = "".join(f"\n  {_visible(name)}: {_times(shape)}" for name, shape in shapes.items())
+    views = [names["x"], names["y"]] if {"x", "y"} <= names.keys() else list(shapes)
+    if len(views) != 2:
+        listed = "".join(f"\n  {name!r}: {_times(shape)}" for name, shape in shapes.items())
         raise DataError(
             f"{options.x}: say which arrays are the views, with --x-array and --y-array:{listed}"
         )
-    options.x_array, options.y_array = found
+    options.x_array, options.y_array = views
 
 
 def _first(content: Content, array: str) -> str:
     values = np.atleast_1d(content.arrays[array][0]).ravel()
-    columns = content.meta["columns"].get(array, [])
     shown = [f"{value:.6g}" for value in values[:5]]
-    if columns:
-        names = map(_visible, columns)
-        shown = [f"{name} = {value}" for name, value in zip(names, shown, strict=False)]
+    if names := content.meta["columns"].get(array):
+        shown = [f"{name!r} = {value}" for name, value in zip(names, shown, strict=False)]
     return ", ".join(shown) + (", …" if len(values) > 5 else "")
 
 
@@ -168,7 +164,6 @@ def _add_check(check: argparse.ArgumentParser) -> None:
     check.add_argument("x", metavar="X-FILE")
     check.add_argument("y", metavar="Y-FILE", nargs="?", help="default: X-FILE, if it holds both")
     check.add_argument("--name", default="mydata", help="of the dataset (default: mydata)")
-    check.add_argument("--kind", choices=own.KINDS, help="default: by the ending of X-FILE")
     check.add_argument("--split", metavar="FILE", help="0/1/2 or train/tune/test for each row")
     check.add_argument("--groups", metavar="FILE", help="rows of one group stay in one part")
     for key in ("x", "y", "split", "groups"):

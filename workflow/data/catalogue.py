@@ -176,7 +176,8 @@ def prepare(
     Fetched files are kept in `cache`: by default RNCA_CACHE, else ``data/cache``.
     """
     if entry is not None:
-        content: Content = resolve_name("workflow.data.own:read")(name, entry)
+        own = resolve_name("workflow.data.own")
+        content: Content = own.read(name, own.OwnDataset.model_validate(entry))
         meta: dict[str, Any] = {"name": name, "kind": "own"}
     else:
         content, meta = _from_catalogue(dataset(name), cache)

@@ -95,7 +95,7 @@ rule prepare:
     resources:
         # As read, as parsed, and once more where a type is converted.
         mem_mb=growing(lambda w: 700 + 3 * size_mb(w)),
-        runtime=growing(lambda w: 10 + size_mb(w) // 100),
+        runtime=growing(60),
     params:
         request=prepare_request.asked,
     script:

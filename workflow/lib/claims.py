@@ -2,12 +2,15 @@
 
 A rule names a CSV, rows of it, a statistic and a threshold. What it finds has held if the whole
 confidence interval lies on the right side of the threshold, has failed if the whole of it lies on
-the wrong side, and is open otherwise. The verdict on a claim follows from its findings alone.
+the wrong side, and is open otherwise. A claim is the conjunction of its findings. This module alone
+judges: the page reads the ``claims.json`` that it writes.
 """
 
+import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,22 +23,29 @@ from workflow.lib.job import job
 from workflow.lib.provenance import read_csv, read_record, write_csv, write_text
 from workflow.lib.tables import half_width
 
-VERDICTS = REPRODUCED, PARTLY, FAILED, UNDECIDED, STAND_IN, NOT_RUN = (
-    "reproduced", "partly", "not reproduced", "undecided", "stand-in", "not run",
-)  # fmt: skip
-SIGNS = dict(zip(VERDICTS, "✓≈✗?○–", strict=True))
+
+class Verdict(StrEnum):
+    """What became of a claim."""
+
+    REPRODUCED = "reproduced"
+    FAILED = "not reproduced"
+    UNDECIDED = "undecided"
+    STAND_IN = "stand-in"
+    NOT_RUN = "not run"
+
+
+SIGNS = dict(zip(Verdict, "✓✗?○–", strict=True))
 # Of a finding, by `Finding.holds`.
 RESULTS = {True: "held ✓", False: "failed ✗", None: "open ?"}
 KEY = (
     "Each verdict is computed from the run's CSVs by rules written beside the claim. A finding has "
     "held ✓ if its whole 95 % confidence interval is on the right side of the rule's threshold, "
-    "has failed ✗ if all of it is on the wrong side, and is open ? otherwise. Claims: reproduced "
-    "✓, every finding held; not reproduced ✗, every finding failed; undecided ?, every finding is "
-    "open; stand-in ○, only data or sizes that stand in for the paper's were run, which decides "
-    "nothing; not run –, there is no finding; partly ≈, the rest."
+    "has failed ✗ if all of it is on the wrong side, and is open ? otherwise. A claim is the "
+    "conjunction of its findings: reproduced ✓, all held; not reproduced ✗, at least one failed, "
+    "above or below what the rule asks for; undecided ?, none failed and at least one is open or "
+    "missing; stand-in ○, only data or sizes that stand in for the paper's were run, which decides "
+    "nothing; not run –, there is no finding."
 )
-# Of the values there are, in increasing order.
-_RANKS = {"min": 0, "before max": -2, "max": -1}
 _CLAIM_KEYS = {"id", "claim", "short", "place", "published", "ours", "rules"}
 _RULE_KEYS = {
     "about", "csv", "protocol", "value", "where", "low", "high", "error", "sd", "point", "take",
@@ -43,6 +53,8 @@ _RULE_KEYS = {
     "after_results",
 }  # fmt: skip
 _PROTOCOL_KEYS = {"csv", "where", "has", "stand_in"}
+# Of the values there are, in increasing order.
+_RANKS = {"min": 0, "before max": -2, "max": -1}
 
 Rule = Mapping[str, Any]
 Reader = Callable[[Path], pd.DataFrame]
@@ -63,8 +75,17 @@ class Finding:
     high: float
     rows: int  # or pairs of rows, that it stands on
     holds: bool | None  # None where the interval contains the threshold
-    rule: str  # the threshold in words
-    written: str  # when the rule was, and whether first results were known
+    at_least: float  # the threshold, in numbers and in words
+    at_most: float
+    rule: str
+    written: str  # when the rule was, and whether a value that it decides on was known
+    after_results: bool
+    note: str
+
+    @property
+    def side(self) -> str:
+        """On which side of the threshold a finding that failed lies."""
+        return "" if self.holds is not False else "above" if self.low > self.at_most else "below"
 
 
 @dataclass(frozen=True)
@@ -78,22 +99,26 @@ class Judgement:
     @property
     def _counted(self) -> list[Finding]:
         """The findings on the paper's protocol; without any, those on stand-ins."""
-        return [each for each in self.findings if not each.stand_in] or list(self.findings)
+        on_protocol = [finding for finding in self.findings if not finding.stand_in]
+        return on_protocol or list(self.findings)
 
     @property
-    def verdict(self) -> str:
-        """Reproduced if every finding held, not reproduced if every one failed, partly between."""
-        found = self._counted
-        if not found:
-            return NOT_RUN
-        if found[0].stand_in:
-            return STAND_IN
-        held = {each.holds for each in found}
-        if held == {None}:
-            return UNDECIDED
-        if held == {True} and len(found) == self.asked:
-            return REPRODUCED
-        return FAILED if held == {False} else PARTLY
+    def verdict(self) -> Verdict:
+        """The conjunction of the findings."""
+        findings = self._counted
+        if not findings:
+            return Verdict.NOT_RUN
+        if findings[0].stand_in:
+            return Verdict.STAND_IN
+        if any(finding.holds is False for finding in findings):
+            return Verdict.FAILED
+        return Verdict.REPRODUCED if self.held == self.asked else Verdict.UNDECIDED
+
+    @property
+    def direction(self) -> str:
+        """Where the findings that failed lie: above what the rules ask for, below it, or mixed."""
+        sides = {finding.side for finding in self._counted} - {""}
+        return "mixed" if len(sides) > 1 else "".join(sides)
 
     @property
     def asked(self) -> int:
@@ -101,10 +126,14 @@ class Judgement:
         return len(self.findings) + len(self.missing)
 
     @property
-    def held(self) -> str:
-        """How many findings held, of how many."""
-        held = sum(each.holds is True for each in self._counted)
-        return f"held {held} of {self.asked}" if self.findings else ""
+    def held(self) -> int:
+        """How many of these held."""
+        return sum(finding.holds is True for finding in self._counted)
+
+    @property
+    def held_of(self) -> str:
+        """How many findings held, of how many, in words."""
+        return f"held {self.held} of {self.asked}" if self.findings else ""
 
     @property
     def is_ours(self) -> bool:
@@ -344,7 +373,8 @@ def _finding(
     holds = True if least <= low and high <= most else None
     if high < least or low > most:
         holds = False
-    holds = None if is_open else holds
+    # An edge of a grid can hide a gain, never undo one.
+    holds = None if is_open and holds else holds
     return Finding(
         claim=claim,
         about=about,
@@ -357,8 +387,12 @@ def _finding(
         high=high,
         rows=len(sample),
         holds=holds,
+        at_least=least,
+        at_most=most,
         rule=_threshold(least, most),
-        written=f"{rule['written']}{', after first results' if rule.get('after_results') else ''}",
+        written=str(rule["written"]),
+        after_results=bool(rule.get("after_results")),
+        note="chosen on the edge of its grid" if is_open else "",
     )
 
 
@@ -391,16 +425,36 @@ def ledger(judgements: Sequence[Judgement]) -> pd.DataFrame:
     for judgement in judgements:
         common = {
             "claim": judgement.claim["id"],
-            "verdict": judgement.verdict,
-            "held": judgement.held,
+            "verdict": str(judgement.verdict),
+            "direction": judgement.direction,
+            "held": judgement.held_of,
             "ours": judgement.is_ours,
             "published": judgement.claim["published"],
         }
         rows += [{**vars(finding), **common} for finding in judgement.findings]
         if not judgement.findings:
-            rows.append({**common, "about": "; ".join(judgement.missing) or "no rule"})
-    columns = ["verdict", "held", "ours", "published", *Finding.__dataclass_fields__]
+            rows.append({**common, "about": "; ".join(judgement.missing)})
+    columns = ["verdict", "direction", "held", "ours", "published", *Finding.__dataclass_fields__]
     return pd.DataFrame(rows, columns=columns)
+
+
+def as_json(judgements: Sequence[Judgement]) -> dict[str, Any]:
+    """Return the ledger as the page reads it; infinite bounds and thresholds are null."""
+    claims = []
+    for judgement in judgements:
+        claim = judgement.claim
+        findings = []
+        for finding in judgement.findings:
+            values = {key: value for key, value in vars(finding).items() if key != "claim"}
+            findings.append({k: None if v in (np.inf, -np.inf) else v for k, v in values.items()})
+        claims.append(
+            {key: str(claim.get(key, "")) for key in ("id", "claim", "short", "place", "published")}
+            | {"ours": judgement.is_ours, "verdict": str(judgement.verdict)}
+            | {"direction": judgement.direction, "held": judgement.held, "asked": judgement.asked}
+            | {"dates": dates(judgement), "findings": findings, "missing": judgement.missing}
+        )
+    counts = Counter(claim["verdict"] for claim in claims)
+    return {"counts": {str(verdict): counts[verdict] for verdict in Verdict}, "claims": claims}
 
 
 def divided(judgements: Sequence[Judgement]) -> dict[str, list[Judgement]]:
@@ -416,7 +470,7 @@ def counts(judgements: Sequence[Judgement]) -> str:
     sentences = []
     for what, those in divided(judgements).items():
         found = Counter(judgement.verdict for judgement in those)
-        shown = [f"{found[verdict]} {verdict}" for verdict in VERDICTS if found[verdict]]
+        shown = [f"{found[verdict]} {verdict}" for verdict in Verdict if found[verdict]]
         sentences += [f"{len(those)} {what}: {', '.join(shown)}."] if those else []
     return " ".join(sentences)
 
@@ -430,11 +484,11 @@ def write_claims(path: str | PathLike[str], judgements: Sequence[Judgement]) -> 
         lines += [f"## {what[0].upper()}{what[1:]}", ""] if those else []
         for judgement in those:
             claim = judgement.claim
-            verdict = ", ".join(filter(None, [judgement.verdict, judgement.held]))
+            parts = (judgement.verdict, judgement.direction, judgement.held_of)
             lines += [
                 f"### {claim['claim']}",
                 "",
-                f"**{verdict}** · `{claim['id']}` · {claim['place']} · "
+                f"**{', '.join(filter(None, parts))}** · `{claim['id']}` · {claim['place']} · "
                 f"published: {claim['published']} · {dates(judgement)}",
                 "",
                 *[f"- {sentence(finding)}" for finding in judgement.findings],
@@ -446,14 +500,11 @@ def write_claims(path: str | PathLike[str], judgements: Sequence[Judgement]) -> 
 
 def dates(judgement: Judgement) -> str:
     """Say when the rules were written, and which of them after first results."""
-    rules = judgement.claim["rules"]
-    if not rules:
-        return "no rule"
     written = {
         f"{rule['written']}{' (after first results)' if rule.get('after_results') else ''}": None
-        for rule in rules
+        for rule in judgement.claim["rules"]
     }
-    return f"rule{'s' if len(rules) > 1 else ''} written {', '.join(written)}"
+    return f"rule{'s' if len(judgement.claim['rules']) > 1 else ''} written {', '.join(written)}"
 
 
 def sentence(finding: Finding) -> str:
@@ -461,9 +512,10 @@ def sentence(finding: Finding) -> str:
     spread = interval(finding) and f" [{interval(finding)}]"
     data = f" on {finding.data}" if finding.data else ""
     data += " (stand-in)" if finding.stand_in else ""
+    note = f"; {finding.note}" if finding.note else ""
     return (
         f"{finding.about}{data}: {shown_number(finding.value)}{spread} ({finding.rule}) "
-        f"{RESULTS[finding.holds]} (`{finding.csv}`)"
+        f"{RESULTS[finding.holds]}{note} (`{finding.csv}`)"
     )
 
 
@@ -490,3 +542,5 @@ if __name__ == "__main__":
         judgements = judge(read_claims(snakemake.input.claims), results, files=files)
         write_csv(snakemake.output.csv, ledger(judgements))
         write_claims(snakemake.output.markdown, judgements)
+        text = json.dumps(as_json(judgements), indent=1, ensure_ascii=False, allow_nan=False)
+        write_text(snakemake.output.json, text + "\n")

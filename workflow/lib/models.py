@@ -134,10 +134,6 @@ class Stage:
         """Return the memory of its largest job, in millions of bytes; 0 if it has none."""
         return max((each.mem_mb() for _, each in self.items()), default=0)
 
-    def minutes(self, dataset: str, cores: int) -> float:
-        """Estimate the minutes that its jobs on a dataset take here."""
-        return sum(each.forecast(cores) for _, each in self.items() if each.dataset == dataset)
-
 
 class Experiment(Settings):
     """What every experiment on a dataset has.
@@ -167,10 +163,6 @@ class Experiment(Settings):
     def mem_mb(self) -> int:
         """Return the memory of the largest job, in millions of bytes."""
         return 0
-
-    def forecast(self, cores: int) -> float:
-        """Estimate the minutes of all jobs of the experiment."""
-        return 0.0
 
 
 class Experiments(RootModel[dict[Name, E]], Stage, Generic[E]):

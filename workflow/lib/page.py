@@ -22,14 +22,11 @@ from markdown_it.token import Token
 
 from workflow.lib.claims import (
     KEY,
-    NOT_RUN,
-    REPRODUCED,
     RESULTS,
     SIGNS,
-    STAND_IN,
-    VERDICTS,
     Finding,
     Judgement,
+    Verdict,
     dates,
     files_of,
     interval,
@@ -235,13 +232,13 @@ def answer(judgements: Sequence[Judgement]) -> str:
     It can be answered if half of them were tested; "mostly" is half of those tested or more.
     """
     found = Counter(each.verdict for each in judgements if not each.is_ours)
-    asked, held = found.total(), found[REPRODUCED]
-    tested = asked - found[STAND_IN] - found[NOT_RUN]
+    asked, held = found.total(), found[Verdict.REPRODUCED]
+    tested = asked - found[Verdict.STAND_IN] - found[Verdict.NOT_RUN]
     if 2 * tested < asked:
         return f"This run cannot tell: it tests {tested} of the paper's {asked} claims."
     word = "Yes" if held == tested else "Mostly" if 2 * held >= tested else "Partly"
     word = word if held else "No"
-    rest = [f", {found[each]} {each}" for each in VERDICTS if found[each] and each != REPRODUCED]
+    rest = [f", {found[each]} {each}" for each in Verdict if found[each] and each != "reproduced"]
     return f"{word}: {held} of the paper's {asked} claims reproduced{''.join(rest)}."
 
 
@@ -291,7 +288,7 @@ def _claim(
         **judgement.claim,
         "verdict": judgement.verdict,
         "found": _found(judgement),
-        "held": judgement.held.removeprefix("held "),
+        "held": judgement.held_of.removeprefix("held "),
         "this_run": _ends(found),
         "note": f"{'Not in the paper. ' if judgement.is_ours else ''}{dates(judgement)}",
         "findings": [_finding(each) for each in found],

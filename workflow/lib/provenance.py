@@ -166,10 +166,10 @@ def has_record(path: str | os.PathLike[str]) -> bool:
     """Tell whether a record is written beside an output.
 
     None is beside shards, which are deleted once they are used and carry checks of their own, nor
-    beside what is told of a fetch.
+    beside requests and what is told of a fetch.
     """
-    name = Path(path).name
-    return not name.endswith(".json") and not _SHARD.search(name)
+    path = Path(path)
+    return not {"requests", "fetched"} & set(path.parts) and not _SHARD.search(path.name)
 
 
 def record_of(path: str | os.PathLike[str]) -> Path:

@@ -35,7 +35,7 @@ from workflow.lib.svg import svg_of
 from workflow.lib.verify import damages
 
 # One CSV per stage and kind, tables, and the report; pictures in CSVs are other people's data.
-PUBLISHED = ("*/*.csv", "tables/*.md", "tables/*.tex", "report.html")
+PUBLISHED = ("*/*.csv", "tables/*.md", "tables/*.tex", "claims.json", "report.html")
 CRATE = "ro-crate-metadata.json"
 FIGURES = ("rcca", "rcca_minutes", "bounds", "autoencoder")
 _PROFILES = {
@@ -69,9 +69,28 @@ def publish(run: Path, published: Path) -> int:
 def render(published: Path, configfile: Path, config: Mapping[str, Any]) -> int:
     """Make tables, figures and report again from the published CSVs, with the code there is now.
 
+    Returns the number of files.
+    """
+    _commit({"report.html": {"environment": environment()}})
+    with TemporaryDirectory(prefix="rnca-render-") as directory:
+        run, record, records, made = rendered(published, configfile, config, Path(directory))
+        commits = {"fits": record["fits"], "rendering": _commit(made)}
+        kept = {"prepared_seconds": record["prepared_seconds"]}
+        return _write(run, published, records | made, **commits, **kept)
+
+
+def rendered(
+    published: Path,
+    configfile: Path,
+    config: Mapping[str, Any],
+    place: Path,
+    target: str = "report.html",
+) -> tuple[Path, dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Make a file of a run, and what it is made of, from the published CSVs in another directory.
+
     The settings may differ from those of the published run in titles alone. A report that reads
-    what is not published, such as pictures, is not made again: its exhibits stay. Returns the
-    number of files.
+    what is not published, such as pictures, is not made again: its exhibits stay. Returns the run's
+    directory, the published record, and the records of what was published and of what was made.
     """
     record = json.loads((published / "record.json").read_text(encoding="utf-8"))
     if damaged := damages(published, record["files"]):
@@ -82,7 +101,6 @@ def render(published: Path, configfile: Path, config: Mapping[str, Any]) -> int:
             f"other settings than those of the published run, {asked['run']}: only titles may "
             "differ when it is rendered again. Restore them, or run with them and publish that"
         )
-    _commit({"report.html": {"environment": environment()}})
     rules = _renderable(record)
     records = {
         name: job
@@ -93,23 +111,20 @@ def render(published: Path, configfile: Path, config: Mapping[str, Any]) -> int:
         for name, job in record["jobs"].items()
         if job["rule"] not in rules
     }
-    with TemporaryDirectory(prefix="rnca-render-") as directory:
-        place, report = Path(directory), f"results/{asked['run']}/report.html"
-        for name in ("docs", "resources", "workflow"):
-            (place / name).symlink_to(Path(name).resolve())
-        run = (place / report).parent
-        _restore(published, records, place, run)
-        command = [sys.executable, "-m", "snakemake", report, "--cores", "1"]
-        command += ["--snakefile", str(Path("Snakefile").resolve()), "--directory", directory]
-        # What no allowed rule makes is taken as it is there.
-        command += ["--configfile", str(configfile.resolve()), "--allowed-rules", *rules]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise DataError(f"the report cannot be rendered again:\n{done.stdout}{done.stderr}")
-        made = {name: each for name, each in _records(run).items() if each["rule"] in rules}
-        commits = {"fits": record["fits"], "rendering": _commit(made)}
-        kept = {"prepared_seconds": record["prepared_seconds"]}
-        return _write(run, published, records | made, **commits, **kept)
+    report = f"results/{asked['run']}/{target}"
+    for name in ("docs", "resources", "workflow"):
+        (place / name).symlink_to(Path(name).resolve())
+    run = place / "results" / asked["run"]
+    _restore(published, records, place, run)
+    command = [sys.executable, "-m", "snakemake", report, "--cores", "1"]
+    command += ["--snakefile", str(Path("Snakefile").resolve()), "--directory", str(place)]
+    # What no allowed rule makes is taken as it is there.
+    command += ["--configfile", str(configfile.resolve()), "--allowed-rules", *rules]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise DataError(f"the report cannot be rendered again:\n{done.stdout}{done.stderr}")
+    made = {name: each for name, each in _records(run).items() if each["rule"] in rules}
+    return run, record, records, made
 
 
 def _untitled(settings: Any) -> Any:
@@ -168,7 +183,8 @@ def _shown(run: Path) -> list[Path]:
 
 def _records(run: Path) -> dict[str, dict[str, Any]]:
     """Read the records of all results of a run, by their names."""
-    files = {file.relative_to(run).as_posix(): file for file in run.rglob("*.json")}
+    records = (file for file in run.rglob("*.json") if not record_of(file).is_file())
+    files = {file.relative_to(run).as_posix(): file for file in records}
     return {
         name.removesuffix(".json"): read_record(file.with_suffix(""))
         for name, file in files.items()

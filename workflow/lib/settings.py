@@ -7,25 +7,16 @@ from difflib import SequenceMatcher
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
-from pydantic import BaseModel, Field, StringConstraints, ValidationError, create_model
+from pydantic import BaseModel, Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
 from snakemake.exceptions import WorkflowError
 
 from workflow.data.catalogue import CATALOGUE, Facts
+from workflow.data.own import OwnDataset
 from workflow.lib.exhibits import stage_names
-from workflow.lib.models import (
-    PRINTABLE,
-    Distinct,
-    Name,
-    Repeats,
-    Settings,
-    Stage,
-    Title,
-    must,
-    unknown_dataset,
-)
+from workflow.lib.models import Name, Repeats, Settings, Stage, must, unknown_dataset
 from workflow.lib.strict_yaml import load
 
 # Files are named after it, and `results/published` is what `make publish` writes.
@@ -39,48 +30,6 @@ RunName = Annotated[
 ]
 # From the top of the file; numbers are positions in a list.
 KeyPath = tuple[int | str, ...]
-FileName = Annotated[str, StringConstraints(min_length=1), PRINTABLE]
-
-
-class Place(Settings):
-    """Where an array of one's own is."""
-
-    file: FileName = Field(description="the file's name")
-    array: FileName | None = Field(None, description="the array's name, if the file holds several")
-    header: bool | None = Field(
-        None, description="of a CSV: whether its first line names the columns"
-    )
-    columns: Distinct[int | str] | Literal["all"] | None = Field(
-        None, description="of a CSV: the columns to take, by name or by number from 0; or `all`"
-    )
-
-
-class OwnDataset(Settings):
-    """A dataset of one's own."""
-
-    kind: Literal["npz", "npy", "csv", "mat"] = Field(description="what the files are")
-    title: Title | None = Field(None, description="what it is called")
-    x: FileName | Place = Field(
-        description="the first view: a file name, or {file: …, array: …} if a file holds several"
-    )
-    y: FileName | Place = Field(description="the second view, likewise")
-    split: FileName | Place | None = Field(
-        None, description="train, tune or test (or 0, 1, 2) for each row"
-    )
-    groups: FileName | Place | None = Field(
-        None, description="a label for each row; rows with the same label stay together"
-    )
-
-    def files(self) -> list[str]:
-        """List the files it is read from."""
-        places = [self.x, self.y, self.split, self.groups]
-        named = [place.file if isinstance(place, Place) else place for place in places if place]
-        return list(dict.fromkeys(named))
-
-    def facts(self) -> Facts:
-        """Return what is known of it before it is read."""
-        optional = {"groups": self.groups, "given_split": self.split}
-        return Facts(("x", "y", *(array for array, place in optional.items() if place)))
 
 
 class RunSettings(Settings):

@@ -1,6 +1,7 @@
 """Files that are complete or not there at all."""
 
 import os
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 MOST_IN_A_BYTE = 1032  # bytes that Deflate packs into one, at most
+# zipfile unpacks a whole block of any other kind, however long, to read its first byte.
+_BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -65,6 +68,8 @@ def read_member(stored: "np.lib.npyio.NpzFile", name: str) -> npt.NDArray[Any]:
     """
     archive: Any = stored.zip
     file = name if name in archive.namelist() else f"{name}.npy"
+    if archive.getinfo(file).compress_type not in _BOUNDED:
+        raise ValueError(f"{name!r} is neither stored nor deflated; write it with numpy.savez")
     packed = archive.getinfo(file).compress_size
     with archive.open(file) as member:
         version = np.lib.format.read_magic(member)

@@ -262,7 +262,7 @@ class FeatureFit(BaseEstimator):
             moments.shift(*self._head_means(views, start, stop))
         for _, z in self._feature_chunks(views, moments.shifts, start, stop, progress=progress):
             moments.add_centred(*z)  # zᵀz for the covariances of Sections 3 and 4
-        refuse_overflow(moments)
+        moments.refuse_overflow()
 
     def _head_means(self, views: Sequence[View], start: int, stop: int) -> list[Matrix]:
         """Mean features of the first rows, per view: what sums are taken about."""
@@ -450,17 +450,3 @@ def feature_buffers(fitted: FeatureMap, rows: int) -> tuple[FloatArray, Matrix]:
     """Memory for the features of so many rows, as they are and in float64."""
     shape = (rows, fitted.n_features_out)
     return np.empty(shape, fitted.feature_dtype), np.empty(shape)
-
-
-def refuse_overflow(moments: Moments) -> None:
-    """Refuse moments whose squares left the range of float64."""
-    views = "x" if moments.targets or not moments.two_views else "xy"
-    for view in views:
-        squares = getattr(moments, view * 2).diagonal()
-        if not np.isfinite(squares).all():
-            feature = int(np.flatnonzero(~np.isfinite(squares))[0])
-            raise ValueError(
-                f"the squares of feature {feature} of view {view} add up to {squares[feature]}: "
-                "they must stay in the range of float64. Rescale the data, or drop rows far away "
-                "from the others."
-            )

@@ -1,7 +1,8 @@
-"""Streaming means, (cross-)covariances and correlations of one or two tables."""
+"""Streaming means, covariances and correlations of any number of tables."""
 
 import os
 from collections.abc import Callable
+from itertools import combinations_with_replacement
 from typing import Any, Self
 
 import numpy as np
@@ -11,38 +12,37 @@ from scipy.linalg import blas
 from rnca._core.files import opened_archive, read_member, replacing
 from rnca._core.rows import FloatArray, Matrix, grid
 
-_FORMAT = 1
+_FORMAT = 2
 _BLOCK = 512
 # Standard deviations that rounding gives a constant, relative to its root mean square.
 _CONSTANT = 1e-12
 
 
 class Moments:
-    """Count, means and second moments of features, accumulated in float64.
+    """Count, means and second moments of the features of any number of views, in float64.
 
-    Memory is 8·(m_x² + m_y² + m_x·m_y) bytes whatever the number of rows, less 8·m_y² with
-    ``targets``. The sums are taken about the mean of the first rows seen, so that features with a
-    large mean lose no digits.
+    Memory is 8·m_i·m_j bytes for each pair of views i ≤ j, whatever the number of rows. The sums
+    are taken about the mean of the first rows seen, so that features with a large mean lose no
+    digits.
 
     Parameters
     ----------
-    m_x : int
-        Number of features of the first view.
-    m_y : int, optional
-        Number of features of the second view; None for one view.
+    *sizes : int
+        Number of features m_i of each view.
     features : str, default=""
         Fingerprint of the feature maps; moments of different fingerprints do not merge.
     targets : bool, default=False
-        The second view is to be regressed on the first, for which its own second moments, often
-        the larger part of the work, are not needed: ``yy`` is then empty.
+        The last view is to be regressed on the others, for which its own second moments, often
+        the larger part of the work, are not needed: they are left out.
 
     Attributes
     ----------
     n : int
         Rows seen.
-    xx, yy : ndarray of shape (m_x, m_x), (m_y, m_y)
-        Shifted second moments; only the lower triangle is meaningful.
-    xy : ndarray of shape (m_x, m_y)
+    shifts, sums : list of ndarray of shape (m_i,)
+        What each view's sums are taken about, and its sums.
+    products : dict of (i, j) to ndarray of shape (m_i, m_j)
+        Shifted second moments of the views i ≤ j; for i = j only the lower triangle is meaningful.
 
     Examples
     --------
@@ -50,50 +50,39 @@ class Moments:
     >>> from rnca import Moments
     >>> Z = np.random.default_rng(0).normal(size=(100, 3))
     >>> moments = Moments(3).update(Z[:60]).merge(Moments(3).update(Z[60:]))
-    >>> bool(np.allclose(moments.covariance("xx"), np.cov(Z.T)))
+    >>> bool(np.allclose(moments.covariance(0, 0), np.cov(Z.T)))
     True
     """
 
-    def __init__(
-        self, m_x: int, m_y: int | None = None, *, features: str = "", targets: bool = False
-    ) -> None:
-        for name, m in (("m_x", m_x), ("m_y", m_y)):
-            if m is not None and m < 1:
-                raise ValueError(f"{name}={m}: the number of features must be >= 1.")
-        if targets and m_y is None:
-            raise ValueError("targets=True: targets are a second view. Give m_y as well.")
-        self.m_x, self.m_y, self.features, self.targets = m_x, m_y, features, targets
+    def __init__(self, *sizes: int, features: str = "", targets: bool = False) -> None:
+        if not sizes or min(sizes) < 1:
+            raise ValueError(f"sizes={sizes}: each view's number of features must be >= 1.")
+        if targets and len(sizes) == 1:
+            raise ValueError("targets=True: targets are a view besides others. Give its size too.")
+        self.sizes, self.features, self.targets = sizes, features, targets
         self.n = 0
-        self.xx = np.zeros((m_x, m_x))
-        self.shift_x, self.sum_x = np.zeros(m_x), np.zeros(m_x)
-        if m_y is not None:
-            self.yy = np.zeros((0, 0) if targets else (m_y, m_y))
-            self.xy = np.zeros((m_x, m_y))
-            self.shift_y, self.sum_y = np.zeros(m_y), np.zeros(m_y)
+        self.shifts: list[Matrix] = [np.zeros(m) for m in sizes]
+        self.sums: list[Matrix] = [np.zeros(m) for m in sizes]
+        self.products: dict[tuple[int, int], Matrix] = {
+            (i, j): np.zeros((sizes[i], sizes[j])) for i, j in _pairs(len(sizes), targets)
+        }
 
-    @property
-    def two_views(self) -> bool:
-        """Whether there is a second view."""
-        return self.m_y is not None
-
-    def update(self, zx: FloatArray, zy: FloatArray | None = None) -> Self:
+    def update(self, *views: FloatArray) -> Self:
         """Add rows.
 
         Parameters
         ----------
-        zx : ndarray of shape (rows, m_x)
-        zy : ndarray of shape (rows, m_y), if there are two views
+        *views : ndarray of shape (rows, m_i)
         """
-        self._check_update(zx, zy)
-        if len(zx) == 0:
+        self._check_update(views)
+        if len(views[0]) == 0:
             return self
-        given = [zx] if zy is None else [zx, zy]
         if self.n == 0:
-            self.shift(*(z.mean(axis=0, dtype=np.float64) for z in given))
+            self.shift(*(z.mean(axis=0, dtype=np.float64) for z in views))
         self.add_centred(
             *(
-                np.subtract(part, shift, dtype=np.float64, order="C")
-                for part, shift in zip(given, self.shifts, strict=True)
+                np.subtract(z, shift, dtype=np.float64, order="C")
+                for z, shift in zip(views, self.shifts, strict=True)
             )
         )
         return self
@@ -101,18 +90,11 @@ class Moments:
     def add_centred(self, *views: Matrix) -> None:
         """Add rows in C order from which `shifts` are already subtracted."""
         self.n += len(views[0])
-        for view, z in zip("xy", views, strict=False):
-            getattr(self, f"sum_{view}")[:] += z.sum(axis=0)
-        zx, zy = views[0], views[-1]
-        self.xx = _plus_gram(self.xx, zx)  # n·Cxx
-        if self.two_views:
-            # BLAS reads by columns: it sees the transposes, and adds zyᵀ·zx.
-            transposed = blas.dgemm(
-                1.0, zy.T, zx.T, beta=1.0, c=self.xy.T, trans_b=1, overwrite_c=1
-            )
-            self.xy = transposed.T  # n·Cxy
-            if not self.targets:
-                self.yy = _plus_gram(self.yy, zy)  # n·Cyy
+        for total, z in zip(self.sums, views, strict=True):
+            total += z.sum(axis=0)
+        for (i, j), product in self.products.items():
+            other = None if i == j else views[j]
+            self.products[i, j] = _plus_product(product, views[i], other)  # n·C_ij
 
     def merge(self, other: "Moments") -> Self:
         """Add the rows another `Moments` has seen; ``other`` is left as it is.
@@ -125,63 +107,53 @@ class Moments:
         if self.n == 0:
             self.shift(*other.shifts)
         # About this shift, the other's rows are z − shift = (z − other.shift) + delta.
-        deltas = [its - own for its, own in zip(other.shifts, self.shifts, strict=True)]
-        moved = {
-            view: (getattr(other, f"sum_{view}"), delta)
-            for view, delta in zip("xy", deltas, strict=False)
-        }
-        for which in self._products():
-            product = getattr(self, which)
-            product += getattr(other, which)
-            _add_shifted(product, *moved[which[0]], *moved[which[1]], other.n)
-        for view, (total, delta) in moved.items():
-            getattr(self, f"sum_{view}")[:] += total + other.n * delta
+        deltas = [theirs - ours for theirs, ours in zip(other.shifts, self.shifts, strict=True)]
+        for (i, j), product in self.products.items():
+            product += other.products[i, j]
+            _add_shifted(product, other.sums[i], deltas[i], other.sums[j], deltas[j], other.n)
+        for total, theirs, delta in zip(self.sums, other.sums, deltas, strict=True):
+            total += theirs + other.n * delta
         self.n += other.n
         return self
 
-    @property
-    def shifts(self) -> list[Matrix]:
-        """What the sums are taken about, per view."""
-        return [self.shift_x, self.shift_y] if self.two_views else [self.shift_x]
-
     def shift(self, *shifts: npt.NDArray[np.floating[Any]]) -> None:
         """Choose what the sums are taken about, before any row is added."""
-        for view, shift in zip("xy", shifts, strict=False):
-            setattr(self, f"shift_{view}", shift.astype(np.float64))
+        self.shifts = [shift.astype(np.float64) for shift in shifts]
 
-    def mean(self, view: str) -> Matrix:
-        """Mean of the features of view ``"x"`` or ``"y"``."""
+    def mean(self, i: int) -> Matrix:
+        """Mean of the features of view i."""
         self._check_rows()
-        mean: Matrix = getattr(self, f"shift_{view}") + getattr(self, f"sum_{view}") / self.n
+        mean: Matrix = self.shifts[i] + self.sums[i] / self.n
         return mean
 
-    def covariance(self, which: str, m: int | None = None) -> Matrix:
-        """Unbiased covariance ``"xx"``, ``"yy"`` or ``"xy"`` as a new array.
+    def covariance(self, i: int, j: int, m: int | None = None) -> Matrix:
+        """Unbiased covariance of the views i ≤ j as a new array.
 
-        With ``m`` only its leading block of m rows and, but for ``"xy"``, columns.
+        With ``m`` only its first m rows and, if i = j, columns.
         """
         self._check_rows()
-        if which == "yy" and self.targets:
+        if (i, j) not in self.products:
             raise ValueError(
-                "moments with targets=True do not hold the targets' own covariance yy. "
-                "Accumulate with targets=False to have it."
+                f"these moments hold no products of views ({i}, {j}), only {list(self.products)}: "
+                "with i <= j, and without the last view's own if targets=True."
             )
-        moment: Matrix = getattr(self, which)
-        block: Matrix = moment[:m].copy() if which == "xy" else moment[:m, :m].copy()
-        if which != "xy":
+        product = self.products[i, j]
+        block: Matrix = product[:m, :m].copy() if i == j else product[:m].copy()
+        if i == j:
             _mirror_lower(block)
-        totals = (getattr(self, f"sum_{view}") for view in which)
-        left, right = (total[:size] for total, size in zip(totals, block.shape, strict=True))
+        left, right = self.sums[i][: block.shape[0]], self.sums[j][: block.shape[1]]
         blas.dger(-1.0 / self.n, right, left, a=block.T, overwrite_a=1)
         block /= self.n - 1
         return block
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to an npz file, under a temporary name until it is complete."""
-        arrays = {name: getattr(self, name) for name in self._array_names()}
-        if self.targets:
-            arrays["targets"] = np.array(True)
-        header = np.array([_FORMAT, self.n, self.m_x, self.m_y or 0], dtype=np.int64)
+        header = np.array([_FORMAT, self.n, self.targets, *self.sizes], dtype=np.int64)
+        arrays: dict[str, Any] = {
+            f"product_{i}_{j}": product for (i, j), product in self.products.items()
+        }
+        for i, (shift, total) in enumerate(zip(self.shifts, self.sums, strict=True)):
+            arrays |= {f"shift_{i}": shift, f"sum_{i}": total}
         with replacing(path) as partial, partial.open("wb") as file:
             np.savez(file, header=header, features=np.array(self.features), **arrays)
 
@@ -206,23 +178,27 @@ class Moments:
             features or rows.
         """
         with opened_archive(path, "moments") as stored:
-            header = read_member(stored, "header")
-            version, n_seen, m_x, m_y = (int(entry) for entry in header)
+            version, n_seen, targets, *sizes = (int(part) for part in read_member(stored, "header"))
             if version != _FORMAT:
                 raise ValueError(f"format {version}, this version reads {_FORMAT}")
             if n_seen < 0:
                 raise ValueError(f"{n_seen} rows")
-            held = {name: read_member(stored, name) for name in stored}
-            # Before memory for as many features is taken.
-            if held["xx"].shape[0] != m_x or (m_y and held["xy"].shape[1] != m_y):
-                raise ValueError(f"a header of {m_x} and {m_y} features before other arrays")
+
+            def member(name: str, *shape: int) -> Matrix:
+                return _checked(name, read_member(stored, name), shape)
+
+            # All read before memory for as many features is taken.
+            shifts = [member(f"shift_{i}", m) for i, m in enumerate(sizes)]
+            sums = [member(f"sum_{i}", m) for i, m in enumerate(sizes)]
+            products = {
+                (i, j): member(f"product_{i}_{j}", sizes[i], sizes[j])
+                for i, j in _pairs(len(sizes), bool(targets))
+            }
             moments = cls(
-                m_x, m_y or None, features=str(held["features"]), targets="targets" in held
+                *sizes, features=str(read_member(stored, "features")), targets=bool(targets)
             )
-            moments.n = n_seen
-            for name in moments._array_names():
-                _check_form(name, held[name], getattr(moments, name))
-                setattr(moments, name, held[name])
+            moments.n, moments.shifts, moments.sums = n_seen, shifts, sums
+            moments.products = products
         if features is not None and moments.features != features:
             raise ValueError(
                 f"{path}: computed with other features (fingerprint {moments.features[:12]}…, "
@@ -234,53 +210,63 @@ class Moments:
             )
         return moments
 
-    def _products(self) -> tuple[str, ...]:
-        """Names of the second moments that are held."""
-        if not self.two_views:
-            return ("xx",)
-        return ("xx", "xy") if self.targets else ("xx", "xy", "yy")
-
-    def _array_names(self) -> tuple[str, ...]:
-        sums = ("shift_x", "sum_x", "shift_y", "sum_y")
-        return (*self._products(), *(sums if self.two_views else sums[:2]))
-
     def _check_rows(self) -> None:
         if self.n < 2:
             raise ValueError(f"moments of {self.n} rows: at least 2 rows are needed.")
 
-    def _check_update(self, zx: FloatArray, zy: FloatArray | None) -> None:
-        if (zy is None) == self.two_views:
+    def _check_update(self, views: tuple[FloatArray, ...]) -> None:
+        if len(views) != len(self.sizes):
             raise ValueError(
-                f"moments of {2 if self.two_views else 1} view(s), "
-                f"updated with {1 if zy is None else 2}."
+                f"moments of {len(self.sizes)} view(s), updated with {len(views)}: give all views."
             )
-        for name, z, m in (("zx", zx, self.m_x), ("zy", zy, self.m_y)):
-            if z is not None and (z.ndim != 2 or z.shape[1] != m or len(z) != len(zx)):
-                raise ValueError(f"{name} has shape {z.shape}, expected ({len(zx)}, {m}).")
+        for i, (z, m) in enumerate(zip(views, self.sizes, strict=True)):
+            if z.ndim != 2 or z.shape[1] != m or len(z) != len(views[0]):
+                raise ValueError(
+                    f"view {i} has shape {z.shape}, expected ({len(views[0])}, {m}): as many rows "
+                    "as the first view, and the number of features that the moments were made for."
+                )
 
     def _check_merge(self, other: "Moments") -> None:
-        for what, own, its in (
-            ("sizes", (self.m_x, self.m_y), (other.m_x, other.m_y)),
-            ("targets", self.targets, other.targets),
-            ("features", self.features, other.features),
-        ):
-            if own != its:
-                raise ValueError(f"cannot merge moments of other {what}: {its} into {own}.")
+        for name in ("sizes", "targets", "features"):
+            ours, theirs = getattr(self, name), getattr(other, name)
+            if ours != theirs:
+                raise ValueError(f"cannot merge moments of other {name}: {theirs} into {ours}.")
+
+    def refuse_overflow(self) -> None:
+        """Refuse squares that left the range of float64."""
+        for (i, j), product in self.products.items():
+            squares = product.diagonal()
+            if i == j and not np.isfinite(squares).all():
+                feature = int(np.flatnonzero(~np.isfinite(squares))[0])
+                raise ValueError(
+                    f"the squares of feature {feature} of view {i} add up to {squares[feature]}: "
+                    "they must stay in the range of float64. Rescale the data, or drop rows far "
+                    "away from the others."
+                )
 
 
-def _check_form(name: str, array: npt.NDArray[Any], expected: npt.NDArray[Any]) -> None:
-    if array.shape != expected.shape or array.dtype != expected.dtype:
-        raise ValueError(
-            f"{name} is {array.dtype}{array.shape}, not {expected.dtype}{expected.shape}"
-        )
+def _pairs(views: int, targets: bool) -> list[tuple[int, int]]:
+    """Return the pairs of views whose products are held; not that of targets, the last view."""
+    pairs = list(combinations_with_replacement(range(views), 2))
+    return pairs[:-1] if targets else pairs
+
+
+def _checked(name: str, array: npt.NDArray[Any], shape: tuple[int, ...]) -> Matrix:
+    if array.shape != shape or array.dtype != np.float64:
+        raise ValueError(f"{name} is {array.dtype}{array.shape}, not float64{shape}")
     if not np.isfinite(array).all():
         raise ValueError(f"{name} has a value that is not finite")
+    return array
 
 
-def _plus_gram(moment: Matrix, z: Matrix) -> Matrix:
-    """Add zᵀz to the lower triangle of a moment, in place."""
-    # BLAS reads by columns: the lower triangle is its upper one.
-    total: Matrix = blas.dsyrk(1.0, z.T, beta=1.0, c=moment.T, lower=0, overwrite_c=1)
+def _plus_product(product: Matrix, x: Matrix, y: Matrix | None) -> Matrix:
+    """Add xᵀy, or xᵀx to the lower triangle, to a moment in place."""
+    # BLAS reads by columns: it sees the transposes. The lower triangle is its upper one.
+    total: Matrix
+    if y is None:
+        total = blas.dsyrk(1.0, x.T, beta=1.0, c=product.T, lower=0, overwrite_c=1)
+    else:
+        total = blas.dgemm(1.0, y.T, x.T, beta=1.0, c=product.T, trans_b=1, overwrite_c=1)
     return total.T
 
 

@@ -14,7 +14,7 @@ _DEPENDENT = 10 * np.finfo(np.float64).eps
 
 
 class Factor:
-    """Cholesky factor L of the regularised covariance C + reg·I of view "x" or "y".
+    """Cholesky factor L of the regularised covariance C + reg·I of a view.
 
     The leading block of L is the factor of the leading block of C + reg·I, so that one factor
     serves every smaller number of features.
@@ -31,8 +31,8 @@ class Factor:
         tr C(C + reg·I)⁻¹ of every leading block, estimated by random probes.
     """
 
-    def __init__(self, moments: Moments, view: str, reg: float) -> None:
-        C = moments.covariance(view * 2)
+    def __init__(self, moments: Moments, view: int, reg: float) -> None:
+        C = moments.covariance(view, view)
         m = len(C)
         self.squares = C.diagonal() + moments.mean(view) ** 2
         C.flat[:: m + 1] += reg
@@ -59,7 +59,7 @@ class Factor:
         )
         return np.ascontiguousarray(solved)
 
-    def _refuse_dependent(self, info: int, view: str, reg: float, n: int) -> None:
+    def _refuse_dependent(self, info: int, view: int, reg: float, n: int) -> None:
         m = len(self.L)
         # Rounding may leave a dependent feature a positive pivot, which LAPACK accepts.
         dependent = np.flatnonzero(~(self.pivots > _DEPENDENT * np.sqrt(m) * self.variances))
@@ -69,9 +69,9 @@ class Factor:
             dependent = np.append(dependent, n - 1)
         if dependent.size:
             raise ValueError(
-                f"the covariance of the {view} features is singular with reg={reg:g}: feature "
-                f"{dependent.min()} depends linearly on those before it. Raise reg, or use fewer "
-                "features."
+                f"the covariance of the {'xy'[view]} features is singular with reg={reg:g}: "
+                f"feature {dependent.min()} depends linearly on those before it. Raise reg, or use "
+                "fewer features."
             )
 
 
@@ -80,10 +80,10 @@ class Whitened:
 
     def __init__(self, moments: Moments, reg_x: float, reg_y: float) -> None:
         self.n, self.regs = moments.n, (reg_x, reg_y)
-        self.x = Factor(moments, "x", reg_x)
-        self.y = Factor(moments, "y", reg_y)
+        self.x = Factor(moments, 0, reg_x)
+        self.y = Factor(moments, 1, reg_y)
         # In LAPACK's order, and in place: Dᵀ = Ly⁻¹·Cyx·Lx⁻ᵀ.
-        transposed = moments.covariance("xy").T
+        transposed = moments.covariance(0, 1).T
         transposed = blas.dtrsm(1.0, self.y.L, transposed, lower=1, overwrite_b=1)
         transposed = blas.dtrsm(
             1.0, self.x.L, transposed, side=1, lower=1, trans_a=1, overwrite_b=1

@@ -11,6 +11,7 @@ import pickle
 import struct
 import subprocess
 import sys
+import zipfile
 import zlib
 from functools import partial
 from pathlib import Path
@@ -58,7 +59,7 @@ def read_mat(path):
 
 
 def read_last(path):
-    MatFile(path).read("XTe1")
+    own._read_mat(own.Place(file=str(path), array="XTe1"))
 
 
 def read_r(path):
@@ -84,15 +85,19 @@ def read_picture(path):
 
 def read_moments(path):
     loaded = Moments.load(path)
-    assert loaded.xx.shape == (loaded.m_x, loaded.m_x)
+    assert loaded.products[0, 0].shape == loaded.sizes[:1] * 2
 
 
 def extract(path):
     archives.extract(path, {"p/one": "1"}, path.parent, limit=10_000)
 
 
+def read_npy(path):
+    own._read_array(None, "x", own.Place(file=str(path)))
+
+
 def read_npz(path):
-    own._read_array("npz", own._Place("x", path, "x"))
+    own._read_array(None, "x", own.Place(file=str(path), array="x"))
 
 
 def flip(data, rng):
@@ -154,7 +159,7 @@ CASES = {
     "txy": (read_pellets, txy(changed(track(20), 5, 3, MISSING))),
     "tar": (extract, TAR),
     "tar, packed": (extract, gzip.compress(TAR)),
-    "npy": (own._read_npy, npy(ARRAY)),
+    "npy": (read_npy, npy(ARRAY)),
     "npz": (read_npz, files.npz(x=X[:, :3], part=np.repeat(["train", "test"], 3))),
     "split": (Split.load, files.made(random_split(9, (3, 2, 2), 0).save, ".npz")),
     "moments": (read_moments, files.made(MOMENTS.save, ".npz")),
@@ -269,7 +274,7 @@ def large_moments(**members):
 
 
 def moments_header(m_x, m_y):
-    return large_moments(header=np.array([1, 6, m_x, m_y]))
+    return large_moments(header=np.array([2, 6, 0, m_x, m_y]))
 
 
 REFUSED = {
@@ -304,7 +309,7 @@ REFUSED = {
         f"mat, {case}, packed: {packed}": (read_last, harm(data), message)
         for packed, data in enumerate((mat(MAT), mat(MAT, do_compression=True)))
         for case, (harm, message) in {
-            "cut short": (lambda data: data[: len(data) // 2], "damaged|no numeric variable"),
+            "cut short": (lambda data: data[: len(data) // 2], "damaged|is not one of"),
             "version 7.3": (lambda data: b"MATLAB 7.3 MAT-file" + data[19:], "'-v7'"),
             "no MATLAB file": (lambda data: b"\0" * len(data), "not a MATLAB file"),
             "empty": (lambda data: b"", "not a MATLAB file"),
@@ -412,7 +417,11 @@ HOSTILE = {
     "txy": (read_pellets, b"1\n" * 500_000),
     "txy, one row": (read_pellets, b"1\t" * 500_000),
     "txy, packed": (read_pellets, gzip.compress(txy(track(30_000)))),
-    "npy": (own._read_npy, large_npy((2**40, 2**10))),
+    "npy": (read_npy, large_npy((2**40, 2**10))),
+    "npz, bzip2": (
+        read_npz,
+        files.zipped({"x.npy": npy(ARRAY) + bytes(10**8)}, zipfile.ZIP_BZIP2),
+    ),
     "npz": (read_npz, files.zipped({"x.npy": large_npy((2**33,))})),
     "npz, longer than numbers": (read_npz, files.zipped({"x.npy": large_npy((2**70,))})),
     "split": (Split.load, files.zipped({"train.npy": large_npy((2**33,))})),
@@ -420,7 +429,7 @@ HOSTILE = {
     "moments of targets": (read_moments, moments_header(3, 2**16)),
     "moments, negative": (read_moments, moments_header(3, -2)),
     "moments, huge": (read_moments, moments_header(2**40, 2**40)),
-    "moments, array": (read_moments, large_moments(xx=large_npy((2**17, 2**17)))),
+    "moments, array": (read_moments, large_moments(product_0_0=large_npy((2**17, 2**17)))),
     "moments, no list": (read_moments, large_moments(header=np.array(1))),
 }
 REFUSED |= {f"hostile {name}": (*case, "misfit") for name, case in HOSTILE.items()}

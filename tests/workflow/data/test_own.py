@@ -1,6 +1,7 @@
 """Data of one's own: every kind of file, every mistake, and ``python -m workflow.data``."""
 
 import runpy
+import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,16 +10,21 @@ import pandas as pd
 import pytest
 import yaml
 
+import files
 from files import mat, npy, npz
 from workflow.data import DataError, catalogue
 from workflow.data.__main__ import main
 from workflow.data.catalogue import CATALOGUE, prepare
-from workflow.data.own import read
+from workflow.data.own import OwnDataset
+from workflow.data.own import read as read_own
 from workflow.data.prepared import load_prepared
 
 X = np.arange(12.0).reshape(6, 2)
 Y = np.arange(18.0).reshape(6, 3) ** 2
 PARTS = np.array([0, 0, 0, 1, 2, 2])
+
+
+DIGITS = np.random.default_rng(0).normal(size=(6, 500)) * 10.0 ** np.arange(-250, 250)
 
 
 def table(values=Y, **options):
@@ -51,6 +57,10 @@ def directory(tmp_path, monkeypatch):
         write(name, content)
 
 
+def read(name, entry):
+    return read_own(name, OwnDataset.model_validate(entry))
+
+
 def inside(file, **arrays):
     return {key: {"file": file, "array": array} for key, array in arrays.items()}
 
@@ -61,8 +71,16 @@ CSV = {"kind": "csv", "x": "x.csv", "y": "y.csv", "split": "part.csv"}
 MAT = {"kind": "mat"} | inside("both.mat", x="a", y="b", split="part")
 
 
-@pytest.mark.parametrize("entry", [NPY, NPZ, CSV, MAT], ids=lambda entry: entry["kind"])
-def test_two_arrays_are_enough(entry, tmp_path):
+MIXED = NPZ | {"x": "x.npy", "y": "y.csv"}
+
+
+@pytest.mark.parametrize("states_kind", [True, False])
+@pytest.mark.parametrize(
+    "entry", [NPY, NPZ, CSV, MAT, MIXED], ids=["npy", "npz", "csv", "mat", "mixed"]
+)
+def test_two_arrays_are_enough(entry, states_kind, tmp_path):
+    if not states_kind or entry is MIXED:
+        entry = {key: place for key, place in entry.items() if key != "kind"}
     data = prepare("mine", tmp_path / "out", entry=entry)
     assert data.meta["kind"] == "own"
     assert np.array_equal(data.x, X)
@@ -76,15 +94,17 @@ def test_two_arrays_are_enough(entry, tmp_path):
 
 BAD_ENTRIES = {
     "no such file": (NPY | {"y": "z.npy"}, "no file z.npy"),
-    "header of npy": (NPY | {"y": {"file": "y.npy", "header": True}}, "are for kind csv, not npy"),
+    "header of npy": (NPY | {"y": {"file": "y.npy", "header": True}}, "are for CSV files, not npy"),
     "array in npy": (NPY | inside("y.npy", y="b"), "holds one array"),
     "which array": (NPZ | {"x": "both.npz"}, "array None is not one of"),
     "structure in mat": (MAT | inside("both.mat", x="s"), "array 's' is not one of"),
-    "npz as npy": (NPY | {"y": "both.npz"}, "use kind npz"),
-    "csv as npy": (NPY | {"y": "y.csv"}, r"not a plain .npy array; .* are of one\)"),
-    "csv as npz": (NPZ | {"x": "x.csv"}, "not a plain .npz file"),
-    "csv as mat": (MAT | {"x": "x.csv"}, "not a MATLAB file"),
-    "column": (CSV | {"y": {"file": "y.csv", "columns": ["u", "z"]}}, "no column 'z'; there are u"),
+    "npz as npy": (NPY | {"y": "both.npz"}, "both.npz: not a npy file, as `kind` says, but npz"),
+    "csv as npy": (NPY | {"y": "y.csv"}, "y.csv: not a npy file, .* but csv; leave `kind` out"),
+    "csv as npz": (NPZ | {"x": "x.csv"}, "x.csv: not a npz file, as `kind` says, but csv"),
+    "column": (
+        CSV | {"y": {"file": "y.csv", "columns": ["u", "z"]}},
+        "no column 'z'; there are 'u'",
+    ),
 }
 
 
@@ -104,6 +124,22 @@ BAD_FILES = {
     "NaN": ("y.npy", npy(Y * np.nan), "nan at row 0"),
     "one dimension": ("y.npy", npy(Y[:, 0]), "1 dimensions, expected 2"),
     "one row": ("both.mat", mat({"a": X[:1], "b": Y[:1], "part": 0}), "one row only"),
+    "UTF-16": ("y.csv", "u,v\n1,2\n3,4\n".encode("utf-16"), r"text; save it as CSV \(UTF-8\)"),
+    "bzip2": (
+        "both.npz",
+        files.zipped({"a.npy": npy(X), "b.npy": npy(Y)}, zipfile.ZIP_BZIP2),
+        "'a' is neither stored nor deflated; write it with numpy.savez",
+    ),
+    "spreadsheet": ("both.npz", files.zipped({"xl/sheet.xml": b"<a/>"}), "array 'a' is not one of"),
+    "long integers": (
+        "y.csv",
+        f"a,b\n{2**53 + 1},0.5\n" + "2,1\n" * 5,
+        "'a' has integers beyond 2",
+    ),
+    "no part": ("part.csv", "p\n" + "train\n" * 3 + "test\n" * 2 + '""\n', "row 5, .* no label"),
+    "escapes": ("y.csv", "\x1b[31m,1\n" + "1,2\n" * 6, r"first line, '\\x1b\[31m', '1', may be"),
+    "escape of a column": ("y.csv", "\x1b[2J,b\n" + "c,2\n" * 6, r"column '\\x1b\[2J' is not num"),
+    "escapes in mat": ("both.mat", mat({"a": X, "b": {"c": 1}}), "'b' is not one of"),
     "half a part": (
         "both.mat",
         mat(IN_MAT | {"part": PARTS / 2}),
@@ -111,9 +147,9 @@ BAD_FILES = {
     ),
     "other part": ("part.csv", "p\n" + "dev\n" * 6, "split 'dev' is neither"),
     "text": ("y.csv", "b,a\n" + "1,c\n" * 6, "'a' is not num"),
-    "text and numbers": ("y.csv", "1,a\n" * 6, "first line, 1, a, may be names"),
+    "text and numbers": ("y.csv", "1,a\n" * 6, "first line, '1', 'a', may be names"),
     "hole in the first line": ("y.csv", "NA,1.5\n" + "2,3.5\n" * 5, "nan at row 0, column 0"),
-    "other index": ("y.csv", ",a\n" + "7,1\n" * 6, "has no name and does not count the rows"),
+    "other index": ("y.csv", ",a\n" + "7,1\n" * 6, "has no name and does not count rows"),
     "ragged": ("y.csv", "1,2\n1,2\n1,2,3\n", "not a comma-sep"),
     "hole": ("y.csv", "1,2\n" * 5 + "1,\n", "nan at row 5"),
     "empty": ("y.csv", "", "not a comma-separated table"),
@@ -122,8 +158,8 @@ BAD_FILES = {
     "tabs": ("y.csv", "1\t2.5\n" * 6, r"separated by '\\t'"),
     "blanks": ("y.csv", "1 2.5\n" * 6, "separated by ' '"),
     "header": ("y.csv", table(index=False), r"names .*: y.csv, header: true\}, or `header: false"),
-    "header of one": ("y.csv", table(Y[:, 0], index=False), "the first line, 0, may be names"),
-    "wavelengths": ("y.csv", "400,405,410\n" + "1,2,3\n" * 6, "400, 405, 410, may be names"),
+    "header of one": ("y.csv", table(Y[:, 0], index=False), "the first line, '0', may be names"),
+    "wavelengths": ("y.csv", "400,405,410\n" + "1,2,3\n" * 6, "'400', '405', '410', may be names"),
     "index": ("y.csv", table(header=False), "0'?, counts the rows.*index=False.*columns: all"),
     "named index": ("y.csv", NAMED, "the first column, 'id', counts the rows"),
     "names of rows": ("y.csv", "a,b\n" + "r1,1,2\n" * 6, "2 field.* 3 in .*drop names of rows"),
@@ -143,8 +179,9 @@ CSVS = {
     "index": (table(), {}, Y),
     "index from 1": (table(pd.DataFrame(Y, index=range(1, 7))), {}, Y),
     "header": (table(index=False), {"header": True}, Y),
-    "BOM and header": ("\ufeff" + table(index=False), {"header": 1}, Y),
+    "BOM and header": ("\ufeff" + table(index=False), {"header": True}, Y),
     "BOM": ("\ufeff" + table(Y + 0.5, index=False, header=False), {}, Y + 0.5),
+    "every digit": (table(DIGITS, index=False, header=False), {}, DIGITS),
     "columns": (NAMED, {"columns": ["a", "b", "c"]}, Y),
     "numbers": (table(header=False), {"columns": [1, 2, 3]}, Y),
     # First lines and columns that count may be data.
@@ -160,6 +197,16 @@ def test_csvs_as_pandas_and_excel_write_them(case):
     Path("y.csv").write_text(text, encoding="utf-8")
     content = read("mine", CSV | {"y": {"file": "y.csv", **place}})
     assert np.array_equal(content.arrays["y"], expected)
+
+
+def test_labels_are_text():
+    """Numbers would make one group of those that differ in their last digits."""
+    write("who.csv", f"who\n{2**63 - 1}\n{2**63 - 2}\nNA\n7\n07\n{2**63 - 1}\n")
+    content = read("mine", CSV | {"groups": "who.csv"})
+    assert content.arrays["groups"].tolist() == [3, 2, 4, 1, 0, 3]
+    np.save("who.npy", np.array([0, np.nan, np.nan, 1, 1, 1]))
+    with pytest.raises(DataError, match=r"who.npy: row 1, .* has no label"):
+        read("mine", CSV | {"kind": None, "groups": "who.npy"})
 
 
 def test_files_that_change_while_they_are_read_are_refused(tmp_path, capsys):
@@ -199,8 +246,8 @@ def test_check_prints_an_entry_that_works_and_the_first_columns(command):
     assert code == 0
     assert np.array_equal(read("m", yaml.safe_load(out)["m"]).arrays["y"], Y)
     code, out = command("check", "x.csv", "y.csv", "--split", "part.csv")
-    assert "#   x: 6 × 2; first row 0 = 0, 1 = 1\n" in out
-    assert "#   y: 6 × 3; first row u = 0, v = 1, w = 4\n" in out
+    assert "#   x: 6 × 2; first row 0, 1\n" in out
+    assert "#   y: 6 × 3; first row 'u' = 0, 'v' = 1, 'w' = 4\n" in out
     Path("y.csv").write_text(table(index=False))
     assert command("check", "x.csv", "y.csv")[0] == 1
     _, out = command("check", "y.csv", "y.csv", "--header")
@@ -216,19 +263,19 @@ def test_check_finds_two_arrays_or_lists_them(command):
     for file in ("both.npz", "both.mat"):
         code, err = command("check", file)
         assert code == 1
-        assert "--y-array:\n  a: 6 × 2\n  b: 6 × 3\n" in err
+        assert "--y-array:\n  'a': 6 × 2\n  'b': 6 × 3\n" in err
         assert command("check", file, "--x-array", "a", "--y-array", "b")[0] == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["check", "x.npy"], "x.npy: a npy file holds one array; name the file of the other"),
+        (["check", "x.npy"], "x.npy: holds one array; name the file of the other view too"),
         (["check", "x.npy", "short.npy"], "error: dataset 'mydata': arrays differ"),
-        (["check", "x.txt", "y.npy"], "give --kind"),
+        (["check", "x.csv", "y.csv", "--name", "m", "--groups", "who"], "groups: no file who"),
         (["check", "nowhere.mat"], "error: no file nowhere.mat under"),
         (["check", "nowhere.npz"], "error: no file nowhere.npz under"),
-        (["check", "/dev/zero", "--kind", "mat"], "error: no file /dev/zero under"),
+        (["check", "/dev/zero"], "error: no file /dev/zero under"),
         (["prepare", "minst", "x"], "error: unknown dataset 'minst': known are digits, patches, "),
     ],
 )
@@ -271,10 +318,10 @@ def test_check_prints_no_line_that_a_file_has_written(command):
     hostile = "a\n__use_yte__: true\x1b[31m"
     Path("names.csv").write_text(f'"{hostile}",b\n1,2\n3,5\n6,4\n')
     valid, out = command("check", "names.csv", "names.csv")
-    assert r"a\n__use_yte__: true\x1b[31m = 1, b = 2" in out
+    assert r"a\n__use_yte__: true\x1b[31m' = 1, 'b' = 2" in out
     np.savez("three.npz", **{hostile: np.eye(3), "b": np.eye(3), "c": np.eye(3)})
     refused, err = command("check", "three.npz")
-    assert r"  a\n__use_yte__: true\x1b[31m: 3 × 3" in err
+    assert r"  'a\n__use_yte__: true\x1b[31m': 3 × 3" in err
     assert (valid, refused) == (0, 1)
     for text in (out, err):
         assert "\x1b" not in text

@@ -9,7 +9,7 @@ import pytest
 
 from projects import write_with_record
 from workflow.lib import claims
-from workflow.lib.claims import counts, ledger, read_claims, write_claims
+from workflow.lib.claims import as_json, counts, ledger, read_claims, write_claims
 from workflow.lib.provenance import record_of
 
 ROOT = Path(__file__).parents[3]
@@ -127,13 +127,13 @@ EDGE = {"where": F, "open_if": "on_edge"}
 VERDICTS = {
     "above": (REPEATS, [{"where": F, "at_least": 1.4}], "reproduced, held 1 of 1"),
     "around": (REPEATS, [{"where": F, "at_least": 3.9}], "undecided, held 0 of 1"),
-    "below": (REPEATS, [{"where": F, "at_least": 7}], "not reproduced, held 0 of 1"),
+    "below": (REPEATS, [{"where": F, "at_least": 7}], "not reproduced, below, held 0 of 1"),
     "at most": (REPEATS, [{"where": F, "at_most": 7}], "reproduced, held 1 of 1"),
     "both": (REPEATS, [{"where": F, "at_least": 1.4, "at_most": 4.1}], "undecided, held 0 of 1"),
     "one fails": (
         REPEATS,
         [{"each": ["map"], "at_least": 3, "point": True}],
-        "partly, held 1 of 2",
+        "not reproduced, below, held 1 of 2",
     ),
     "no such row": (REPEATS, [{"where": {"map": "none"}}], "not run"),
     "no such column": (REPEATS, [{"where": {"column": "none"}}], "not run"),
@@ -149,8 +149,18 @@ VERDICTS = {
     "other components": (PAPERS.assign(components=3), [OF_F], "not run"),
     "an m less": (PAPERS.assign(m=10), [OF_F], "not run"),
     "stand-in": (TOY.assign(dataset="digits", v=9.0), [OF_F], "stand-in, held 1 of 1"),
-    "and stand-in": (PAPERS, [OF_F, OF_F | {"protocol": OTHER}], "partly, held 1 of 2"),
-    "and none": (REPEATS, [{"where": F}, {"csv": "b.csv"}], "partly, held 1 of 2"),
+    "and stand-in": (PAPERS, [OF_F, OF_F | {"protocol": OTHER}], "undecided, held 1 of 2"),
+    "and none": (REPEATS, [{"where": F}, {"csv": "b.csv"}], "undecided, held 1 of 2"),
+    "above and below": (
+        REPEATS,
+        [{"each": ["map"], "at_least": 2.5, "at_most": 3, "point": True}],
+        "not reproduced, mixed, held 0 of 2",
+    ),
+    "failed on edge": (
+        REPEATS.assign(on_edge=True),
+        [EDGE | {"at_least": 7}],
+        "not reproduced, below, held 0 of 1",
+    ),
     "off edge": (REPEATS.assign(on_edge=False), [EDGE], "reproduced, held 1 of 1"),
     "on edge": (REPEATS.assign(on_edge=REPEATS["repeat"] == 1), [EDGE], "undecided, held 0 of 1"),
 }
@@ -160,7 +170,8 @@ VERDICTS = {
 def test_verdicts(tmp_path, case):
     frame, rules, expected = VERDICTS[case]
     found = judged(tmp_path, frame, *rules)
-    assert f"{found.verdict}, {found.held}".removesuffix(", ") == expected
+    parts = (found.verdict, found.direction, found.held_of)
+    assert ", ".join(filter(None, parts)) == expected
 
 
 def test_largest_of_some_cases_can_break_a_bound_but_not_show_that_it_holds(tmp_path):
@@ -174,6 +185,23 @@ def test_largest_of_some_cases_can_break_a_bound_but_not_show_that_it_holds(tmp_
 def written(tmp_path, *judgements):
     write_claims(tmp_path / "claims.md", judgements)
     return (tmp_path / "claims.md").read_text("utf-8")
+
+
+def test_ledger_for_the_page(tmp_path):
+    frame = REPEATS.assign(dataset="mnist", v=[3.0, 4.0, 5.0, np.nan, np.nan, 1.0])
+    rules = {"each": ["map"], "at_most": 1}, {"csv": "no.csv", "about": "more"}
+    found = as_json([judged(tmp_path, frame, *rules)])
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert (found["counts"]["not reproduced"], sum(found["counts"].values())) == (1, 1)
+    (claim,) = found["claims"]
+    told = ("id", "short", "ours", "verdict", "direction", "held", "asked", "missing")
+    assert [claim[key] for key in told] == [
+        *("c", "", False, "not reproduced", "above", 0, 3),
+        ["more"],
+    ]
+    above, alone = claim["findings"]
+    assert (above["holds"], above["at_least"], above["at_most"]) == (False, 0, 1)
+    assert (alone["holds"], alone["value"], alone["low"], alone["high"]) == (None, 1, None, None)
 
 
 def test_ledger_for_readers(tmp_path):

@@ -72,8 +72,8 @@ def test_report_of_the_paper_opens_with_its_claims(tmp_path):
     [
         ({"reproduced": 3}, "Yes: 3 of the paper's 3 claims reproduced."),
         (
-            {"reproduced": 2, "partly": 1, "not reproduced": 1, "not run": 1},
-            "Mostly: 2 of the paper's 5 claims reproduced, 1 partly, 1 not reproduced, 1 not run.",
+            {"reproduced": 2, "undecided": 1, "not reproduced": 1, "not run": 1},
+            "Mostly: 2 of the paper's 5 claims reproduced, 1 not reproduced, 1 undecided, 1 not ",
         ),
         ({"reproduced": 1, "undecided": 2}, "Partly: 1 of the paper's 3 claims reproduced, 2 un"),
         ({"not reproduced": 2}, "No: 0 of the paper's 2 claims reproduced, 2 not reproduced."),

@@ -51,13 +51,9 @@ def test_no_job_depends_on_titles_or_on_how_the_work_is_divided(name, place, cha
         ("rpca", "digits.cca.times.exact", [30, 1500]),
     ],
 )
-def test_memory_and_time_follow_the_work_and_the_cores(name, place, value):
+def test_memory_follows_the_work(name, place, value):
     small, large = stage(name), stage(name, (place, value))
     assert large.largest_mem_mb() > small.largest_mem_mb() > 0
-    for dataset in set(small.datasets().values()):
-        assert large.minutes(dataset, 1) >= small.minutes(dataset, 1) > 0
-        assert large.minutes(dataset, 1) >= large.minutes(dataset, 2)
-    assert large.minutes("cifar10", 1) == 0
 
 
 def test_large_autoencoders_are_a_job_for_each_repeat():
@@ -65,7 +61,6 @@ def test_large_autoencoders_are_a_job_for_each_repeat():
     one, many = (Experiment.model_validate(given | {"jobs": jobs}) for jobs in ("one", "many"))
     assert one.parts() == {"all": [0, 1]}
     assert many.parts() == {"repeat-0": [0], "repeat-1": [1]}
-    assert one.part_minutes("all", 2) >= many.part_minutes("repeat-1", 2)
 
 
 def test_blocks_of_draws_cover_the_repeats_once():

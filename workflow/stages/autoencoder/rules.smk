@@ -44,7 +44,7 @@ rule autoencoder_fit:
     threads: settings.threads
     resources:
         mem_mb=growing(lambda w: autoencoder[w.experiment].mem_mb()),
-        runtime=growing(lambda w, threads: autoencoder[w.experiment].part_minutes(w.part, threads)),
+        runtime=growing(60),
     params:
         request=autoencoder_fit.asked,
     script:

@@ -9,16 +9,7 @@ from pydantic import Field
 from workflow.data.catalogue import Facts, facts_of
 from workflow.lib import models
 from workflow.lib.models import Count, Distinct, Experiments, Positive, Repeats
-from workflow.lib.resources import (
-    CAUTIOUS_OPERATIONS_PER_SECOND,
-    OPERATIONS_PER_SECOND,
-    PROCESSES_MB,
-)
-
-TRAINING_SHARE = 0.8
-# Fits of a repeat; that of linear PCA costs little.
-TABLE_FITS = 5
-MINUTES_BESIDE = 15
+from workflow.lib.resources import PROCESSES_MB
 
 
 class Search(models.Settings):
@@ -110,40 +101,6 @@ class Experiment(models.Experiment):
         matrices = 3 * max(m, pixels) ** 2 + 3 * m * pixels + 2 * m**2
         chunks = 6 * 2048 * (m + pixels)
         return PROCESSES_MB + ceil(8 * (matrices + chunks) / 1e6)
-
-    def part_minutes(self, part: str, threads: int) -> int:
-        """Return the minutes that a part may take."""
-        operations = len(self.parts()[part]) * self._repeat_operations()
-        return MINUTES_BESIDE + ceil(operations / CAUTIOUS_OPERATIONS_PER_SECOND / threads / 60)
-
-    def forecast(self, cores: int) -> float:
-        """Estimate the minutes of all parts from their operations."""
-        operations = self.repeats * self._repeat_operations()
-        return operations / OPERATIONS_PER_SECOND / cores / 60
-
-    def _repeat_operations(self) -> float:
-        return TABLE_FITS * self._fit_operations() + self._search_operations()
-
-    def _search_operations(self) -> float:
-        """Count the operations of a search: for each width of the decoder a fit to a share of rows.
-
-        How often widths will be added is not known: once is assumed. Each regulariser takes a
-        factor, a solution for all pixels, and the error on tuning rows.
-        """
-        data = facts_of(self.dataset)
-        rows, pixels, m = data.rows or 0, data.columns or 0, self.features
-        tuning_rows = 0.1 * self.search.share * rows
-        each_reg = m**3 / 3 + 2.0 * m**2 * pixels + 4.0 * tuning_rows * m * pixels
-        # Beside the decoders tried, the two methods chosen try all regularisers once more.
-        decoders = (1 + len(self.search.decoder)) * (2 + len(self.search.encoder))
-        share = self.search.share * self._fit_operations()
-        return decoders * share + (decoders + 2) * len(self.search.regs) * each_reg
-
-    def _fit_operations(self) -> float:
-        """Count the operations of a fit: features of pixels twice, and products of both passes."""
-        data = facts_of(self.dataset)
-        rows, pixels, m = data.rows or 0, data.columns or 0, self.features
-        return TRAINING_SHARE * rows * (6.0 * m * pixels + 2.0 * m**2)
 
 
 class Autoencoder(Experiments[Experiment]):

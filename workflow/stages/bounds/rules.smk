@@ -45,7 +45,7 @@ rule bounds_sweep:
         "../../envs/rnca.yaml"
     resources:
         mem_mb=growing(lambda w: bounds.sweeps[w.experiment].mem_mb()),
-        runtime=growing(lambda w: bounds.sweeps[w.experiment].job_minutes()),
+        runtime=growing(30),
     params:
         request=bounds_sweep.asked,
     script:

@@ -16,9 +16,6 @@ Ratio = Annotated[float, Field(gt=0, le=10**6)]
 AtMostFour = Field(max_length=4)
 # Kernels of n rows, their factors, copies of leading blocks and temporary matrices.
 MATRICES_AT_A_TIME = 6
-# A low estimate for the factorisations of a draw on one core.
-CAUTIOUS_OPERATIONS_PER_SECOND = 5e9
-MINUTES_BESIDE = 15
 
 
 class Fixed(Settings):
@@ -76,11 +73,6 @@ class Sweep(Settings):
         matrices = MATRICES_AT_A_TIME * n**2
         features = 2 * 2 * max(n * self.fixed.m, self.fixed.n * m)
         return PROCESSES_MB + ceil(8 * (matrices + features) / 1e6)
-
-    def job_minutes(self) -> int:
-        """Return the minutes that a block of draws may take: large factorisations dominate."""
-        operations = self.block * 2 / 3 * float(max(*self.n, self.fixed.n)) ** 3
-        return MINUTES_BESIDE + ceil(operations / CAUTIOUS_OPERATIONS_PER_SECOND / 60)
 
 
 class Correlations(Settings):

@@ -44,7 +44,7 @@ rule extensions_shapes:
     threads: settings.threads
     resources:
         mem_mb=growing(lambda w: extensions.shapes.mem_mb()),
-        runtime=growing(lambda w, threads: extensions.shapes.job_minutes(threads)),
+        runtime=growing(60),
     params:
         request=extensions_shapes.asked,
     script:
@@ -66,7 +66,7 @@ rule extensions_clustering:
     threads: settings.threads
     resources:
         mem_mb=growing(lambda w: extensions.clustering.mem_mb()),
-        runtime=growing(lambda w, threads: extensions.clustering.job_minutes(threads)),
+        runtime=growing(60),
     params:
         request=extensions_clustering.asked,
     script:
@@ -88,7 +88,7 @@ rule extensions_discriminants:
     threads: settings.threads
     resources:
         mem_mb=growing(lambda w: extensions.discriminants.mem_mb()),
-        runtime=growing(lambda w, threads: extensions.discriminants.job_minutes(threads)),
+        runtime=growing(60),
     params:
         request=extensions_discriminants.asked,
     script:
@@ -108,7 +108,7 @@ rule extensions_dependence:
         "../../envs/rnca.yaml"
     resources:
         mem_mb=growing(lambda w: extensions.dependence.mem_mb()),
-        runtime=growing(lambda w, threads: extensions.dependence.job_minutes(threads)),
+        runtime=growing(60),
     params:
         request=extensions_dependence.asked,
     script:

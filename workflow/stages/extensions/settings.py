@@ -11,12 +11,6 @@ from workflow.lib import models
 from workflow.lib.models import Count, Distinct, Increasing, Positive, Repeats, Settings, Stage
 from workflow.lib.resources import PROCESSES_MB
 
-# What one core was measured to do in a second, over whole jobs.
-OPERATIONS_PER_SECOND = 15e9
-# Time limits are this many times as long as estimated, and a little more.
-CAUTION = 3
-MINUTES_BESIDE = 15
-
 
 class Part(Settings):
     """A part of the stage; one job."""
@@ -29,21 +23,9 @@ class Part(Settings):
         """Return the memory of the job, in millions of bytes."""
         return PROCESSES_MB + ceil(8 * self._numbers() / 1e6)
 
-    def job_minutes(self, threads: int) -> int:
-        """Return the minutes that the job may take."""
-        return MINUTES_BESIDE + ceil(CAUTION * self.forecast(threads))
-
-    def forecast(self, cores: int) -> float:
-        """Estimate the minutes of the job."""
-        return self._operations() / (OPERATIONS_PER_SECOND * cores) / 60
-
     def _numbers(self) -> int:
         """Count the numbers of float64 that the job holds, where they are many."""
         return 0
-
-    def _operations(self) -> float:
-        """Count the operations of the job, where they are many."""
-        return 0.0
 
 
 class OnPictures(Part, models.Experiment):
@@ -62,11 +44,6 @@ class OnPictures(Part, models.Experiment):
         data = facts_of(self.dataset)
         # scikit-learn copies all pictures.
         return _fit_numbers(self.features[-1]) + 3 * (data.rows or 0) * (data.columns or 0)
-
-    def _fit_operations(self, m: int) -> float:
-        """Count the operations of a fit: n·m² and the map's n·m·d, some three times over."""
-        data = facts_of(self.dataset)
-        return 2 * 3 * (data.rows or 0) * m * (m + 2 * (data.columns or 0))
 
 
 class Shapes(Part):
@@ -104,9 +81,6 @@ class Clustering(OnPictures):
     def _numbers(self) -> int:
         return _exact_numbers(self.rows) + super()._numbers()
 
-    def _operations(self) -> float:
-        return self.repeats * sum(self._fit_operations(m) for m in self.features)
-
 
 class Split(models.Split):
     """How rows are divided."""
@@ -137,10 +111,6 @@ class Discriminants(OnPictures):
         """Yield what is wrong with the dataset or the split."""
         yield from super().problems(data)
         yield from self.split.problems(self.dataset, data)
-
-    def _operations(self) -> float:
-        fits = 1 + len(self.reg_grid)
-        return self.repeats * fits * self._fit_operations(self.features[-1])
 
 
 class Dependence(Part):

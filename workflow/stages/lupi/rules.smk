@@ -35,7 +35,7 @@ rule lupi_fit:
         "../../envs/rnca.yaml"
     resources:
         mem_mb=growing(lambda w: lupi[w.experiment].mem_mb()),
-        runtime=growing(lambda w: lupi[w.experiment].job_minutes()),
+        runtime=growing(240),
     params:
         request=lupi_fit.asked,
     script:

@@ -14,11 +14,6 @@ from workflow.stages.lupi.names import METHOD_NAMES, PREPROCESSING_NAMES
 
 Method: Any = Literal[*METHOD_NAMES]
 Preprocessing: Any = Literal[*PREPROCESSING_NAMES]
-# Of one method in one partition of 1000 training rows under one preprocessing, on one core: all
-# methods together took 35 s.
-MINUTES_PER_METHOD = 0.033
-# A slow core beside the one it was measured on, and what else may run there.
-CAUTION = 5
 
 
 class Experiment(models.Experiment):
@@ -87,20 +82,6 @@ class Experiment(models.Experiment):
         kept = 60 * n + (340 * (n + m) if "rcca-five" in self.methods else 0)
         numbers = 3 * m**2 + 12 * n**2 + 3 * n * (m + 2000) + fits * kept
         return PROCESSES_MB + ceil(8 * numbers / 1e6)
-
-    def job_minutes(self) -> int:
-        """Return the minutes that a job may take."""
-        each = ceil(self.partitions / self.jobs)
-        return 10 + ceil(CAUTION * each * self._partition_minutes())
-
-    def forecast(self, cores: int) -> float:
-        """Estimate the minutes of all jobs of the experiment."""
-        return self.partitions * self._partition_minutes() / min(cores, self.jobs)
-
-    def _partition_minutes(self) -> float:
-        """Estimate the minutes of a partition on one core: SVMs dominate, square in the rows."""
-        each = MINUTES_PER_METHOD * (self.train / 1000) ** 2
-        return len(self.preprocessing) * len(self.methods) * each
 
 
 class Lupi(Experiments[Experiment]):

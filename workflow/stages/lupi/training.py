@@ -94,11 +94,11 @@ def fit_bases(
     ``z`` of shape (n, m) has the features of all of them; bases come with (variant, m, reg).
     """
     moments = Moments(z.shape[1]).update(z[rows])
-    mean = moments.mean("x")
+    mean = moments.mean(0)
     centred = z - mean
     problems = [_Problems(system, rows, z, mean) for system in systems]
     for reg in regs:
-        factor = Factor(moments, "x", reg)
+        factor = Factor(moments, 0, reg)
         for each in problems:
             means = factor.whiten_rows(each.means.copy())
             for m in sizes:

@@ -116,7 +116,7 @@ rule rcca_fit:
     threads: settings.threads
     resources:
         mem_mb=growing(lambda w: rcca[w.experiment].mem_mb()),
-        runtime=growing(lambda w, threads: rcca[w.experiment].job_minutes("fit", threads)),
+        runtime=growing(120),
     params:
         request=rcca_fit.asked,
     script:
@@ -152,7 +152,7 @@ rule rcca_cv:
     threads: settings.threads
     resources:
         mem_mb=growing(lambda w: rcca[w.experiment].mem_mb("cv")),
-        runtime=growing(lambda w, threads: rcca[w.experiment].job_minutes("cv", threads)),
+        runtime=growing(60),
     params:
         request=rcca_cv.asked,
     script:
@@ -179,7 +179,7 @@ rule rcca_model:
     threads: settings.threads
     resources:
         mem_mb=growing(lambda w: rcca[w.experiment].mem_mb("model")),
-        runtime=growing(lambda w, threads: rcca[w.experiment].job_minutes("model", threads)),
+        runtime=growing(120),
     params:
         request=rcca_model.asked,
     script:
@@ -202,7 +202,7 @@ rule rcca_timing:
     threads: workflow.cores or settings.threads
     resources:
         mem_mb=growing(lambda w: rcca[w.experiment].mem_mb()),
-        runtime=growing(lambda w, threads: rcca[w.experiment].job_minutes("fit", threads)),
+        runtime=growing(120),
     params:
         request=rcca_timing.asked,
     script:
@@ -265,7 +265,7 @@ rule rcca_deep:
     threads: workflow.cores or settings.threads
     resources:
         mem_mb=growing(lambda w: rcca[w.experiment].mem_mb("deep")),
-        runtime=growing(lambda w, threads: rcca[w.experiment].job_minutes(w.network, threads)),
+        runtime=growing(120),
     params:
         request=rcca_deep.asked,
         state=RCCA_STATE,
@@ -288,7 +288,7 @@ rule rcca_kernel:
     threads: workflow.cores or settings.threads
     resources:
         mem_mb=growing(lambda w: rcca[w.experiment].mem_mb("kcca")),
-        runtime=growing(lambda w, threads: rcca[w.experiment].job_minutes("kcca", threads)),
+        runtime=growing(120),
     params:
         request=rcca_kernel.asked,
         state=RCCA_STATE,

@@ -1,7 +1,6 @@
 """Settings of stage rcca, and what its jobs cost."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Mapping
 from math import ceil
 from typing import Annotated, Any, Literal
 
@@ -22,28 +21,13 @@ from workflow.lib.models import (
     Split,
     Title,
 )
-from workflow.lib.resources import (
-    CAUTIOUS_OPERATIONS_PER_SECOND,
-    OPERATIONS_PER_SECOND,
-    PROCESSES_MB,
-    fit_mem_mb,
-)
+from workflow.lib.resources import PROCESSES_MB, fit_mem_mb
 
-# Operations of a solution: of the factorisations, times m³; of the leading singular vectors, times
-# components·m²; of a full SVD, times m³. Fitted to fits of 54,000 rows at m = 1000 to 6000.
-FACTOR_OPERATIONS = 2.5
-SVD_OPERATIONS = 100
-FULL_SVD_OPERATIONS = 40
 # Up to which m a timed fit takes seconds, and is repeated.
 REPEATED_FEATURES = 3000
 TIMED_REPEATS = 3
-# What a job takes beside its operations: starting Python, reading and checking the data.
-SECONDS_A_JOB = 6
 # While a split is drawn and checked.
 SPLIT_BYTES_PER_ROW = 110
-# For reading, drawing and scoring; and for a pass over an unknown number of rows.
-MINUTES_BESIDE = 15
-MINUTES_IF_UNKNOWN = 12 * 60
 # A variant takes these from its experiment unless it gives its own.
 INHERITED = (
     "dataset", "split", "standardise", "components", "features", "maps", "reg", "width",
@@ -79,10 +63,6 @@ class DeepCCA(Deep):
     batch_size: int = Field(500, ge=2, description="rows of a step, more than `components`")
     epochs: Repeats = Field(20, description="passes over the training rows")
 
-    def passes(self) -> float:
-        """Return how often all candidates together go over the training rows."""
-        return len(self.regs) * len(self.learning_rates) * self.epochs
-
 
 class DeepCCA2013(Deep):
     """Deep CCA after Andrew et al. (2013): pretrained cube-root units, L-BFGS on all rows."""
@@ -100,11 +80,6 @@ class DeepCCA2013(Deep):
         20, description="steps of L-BFGS in an epoch and in the pretraining of each layer"
     )
     epochs: Repeats = Field(10, description="how often so many steps are taken at most")
-
-    def passes(self) -> float:
-        """Return how often all candidates together go over the training rows."""
-        # Pretraining costs about as much as one epoch and a half.
-        return len(self.regs) * len(self.decays) * self.steps * (self.epochs + 1.5)
 
 
 class KernelCCA(Settings):
@@ -291,60 +266,6 @@ class Experiment(models.Experiment):
             folds = self.model.folds + 1
         moments, split = folds * 24 * m**2, SPLIT_BYTES_PER_ROW * (self.training_rows or 0)
         return fit_mem_mb(m) + ceil((moments + split) / 1e6)
-
-    def job_minutes(self, kind: str, threads: int) -> int:
-        """Return the minutes that a job of a kind may take."""
-        if self.training_rows is None and kind != "kcca":
-            return MINUTES_IF_UNKNOWN
-        threads = min(threads, 2) if kind in self.networks() else threads
-        seconds = self._operations(kind) / CAUTIOUS_OPERATIONS_PER_SECOND / threads
-        return MINUTES_BESIDE + ceil(seconds / 60)
-
-    def forecast(self, cores: int) -> float:
-        """Estimate the minutes of all jobs of the experiment from their operations."""
-        if self.training_rows is None:
-            return 0.0
-        maps = len(set(self.maps) - {"linear"})
-        repeats = {"fit": self.repeats, "cv": self.cv.repeats if self.cv else 0}
-        repeats["model"] = 1 if self.model else 0
-        operations = sum(maps * count * self._operations(kind) for kind, count in repeats.items())
-        for m in self.timing:
-            fit = self._pass_operations(m) + self._solve_operations([m])
-            # Timed on one core too, while the others are idle.
-            timed = maps * (cores + 1) * fit + FULL_SVD_OPERATIONS * float(m) ** 3
-            operations += timed_repeats(m) * timed
-        operations += sum(self._operations(fit.split("-")[0]) for fit in self.deep_fits())
-        operations += self._operations("kcca") if self.kcca else 0
-        jobs = len(self.maps) * (sum(repeats.values()) + len(self.timing))
-        seconds = operations / OPERATIONS_PER_SECOND / cores + jobs * SECONDS_A_JOB
-        return seconds / 60
-
-    def _operations(self, kind: str) -> float:
-        """Estimate the multiplications and additions of a job, of a fit those of one shard."""
-        if kind in self.networks():
-            network = self.networks()[kind]
-            columns = (facts_of(self.dataset).columns or 1000) // 2
-            layers = (columns, *network.hidden, self.components)
-            weights = 2 * sum(before * after for before, after in pairwise(layers))
-            return 6.0 * weights * (self.training_rows or 0) * network.passes()
-        if kind == "kcca" and self.kcca:
-            chosen, regs = self.kcca.chosen_up_to, len(self.kcca.regs)
-            return sum(float(n) ** 3 * (regs if n <= chosen else 1) for n in self._kernel_sizes())
-        sizes, passes, solutions = self.features, 1 / self.shards, 1 + len(self.other_regs)
-        if kind == "cv" and self.cv:
-            sizes, passes = self.cv.features or self.features, 1
-            solutions = (self.cv.folds + 1) * len(self.cv.regs)
-        if kind == "model" and self.model:
-            passes, solutions = 2, self.model.folds * len(self.model.regs)
-        of_passes = passes * self._pass_operations(max(sizes))
-        return of_passes + solutions * self._solve_operations(sizes)
-
-    def _pass_operations(self, m: int) -> float:
-        return 4.0 * (self.training_rows or 0) * m**2
-
-    def _solve_operations(self, sizes: Sequence[int]) -> float:
-        singular = SVD_OPERATIONS * self.components * sum(float(m) ** 2 for m in sizes)
-        return FACTOR_OPERATIONS * float(max(sizes)) ** 3 + singular
 
     def _kernel_sizes(self) -> list[int]:
         assert self.kcca is not None

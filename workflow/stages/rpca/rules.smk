@@ -42,7 +42,7 @@ rule rpca_fit:
     threads: settings.threads
     resources:
         mem_mb=growing(lambda w: rpca[w.experiment].job_mem_mb("fit")),
-        runtime=growing(lambda w, threads: rpca[w.experiment].job_minutes("fit", threads)),
+        runtime=growing(60),
     params:
         request=rpca_fit.asked,
     script:
@@ -65,7 +65,7 @@ rule rpca_times:
     threads: workflow.cores or settings.threads
     resources:
         mem_mb=growing(lambda w: rpca[w.experiment].job_mem_mb("times")),
-        runtime=growing(lambda w, threads: rpca[w.experiment].job_minutes("times", threads)),
+        runtime=growing(60),
     params:
         request=rpca_times.asked,
     script:

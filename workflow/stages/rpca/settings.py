@@ -12,9 +12,6 @@ from workflow.lib.models import Count, Distinct, Experiments, Increasing, Positi
 from workflow.lib.resources import PROCESSES_MB
 
 AtLeastTwo = Annotated[int, Field(ge=2, le=10**9)]
-OPERATIONS_PER_SECOND = 10e9
-# Reading data, starting Python, drawing.
-MINUTES_BESIDE = 15
 JOBS = ("fit", "times")
 
 
@@ -52,8 +49,7 @@ class Analysis(models.Settings):
     """A comparison with an exact kernel method."""
 
     needs: ClassVar[tuple[str, ...]]
-    # Operations of the exact solver, in n³, and n × n matrices in memory at once.
-    solver_operations: ClassVar[int]
+    # n × n matrices that the exact solver holds at once.
     solver_matrices: ClassVar[int]
 
     rows: AtLeastTwo = Field(
@@ -91,36 +87,29 @@ class Analysis(models.Settings):
             timing = self.times.problems(k, dataset, data)
             yield from (f"times.{problem}" for problem in timing)
 
-    def cost(self, job: str) -> tuple[int, int]:
-        """Count the numbers of float64 that a job holds at once, and its operations."""
+    def numbers(self, job: str) -> int:
+        """Count the numbers of float64 that a job holds at once."""
         if job == "fit":
             n, m = self.rows, self.features[-1]
-            fits = 2 * self.repeats * (8 * n * m * m + 2 * m**3)
-            numbers = self.solver_matrices * n * n + 6 * n * m + 8 * m * m
-            return numbers, self.solver_operations * n**3 + fits
+            return self.solver_matrices * n * n + 6 * n * m + 8 * m * m
         if self.times is None:
-            return 0, 0
+            return 0
         n, m = max(self.times.exact + self.times.leading), self.times.features
-        exact = self.solver_operations * sum(n**3 for n in self.times.exact)
-        randomized = 12 * m**2 * sum(self.times.random)
-        numbers = self.solver_matrices * n * n + 8 * 2048 * m + 8 * m * m
-        return numbers, (self.times.repeats + 1) * (exact + randomized)
+        return self.solver_matrices * n * n + 8 * 2048 * m + 8 * m * m
 
 
 class Pca(Analysis):
     """Comparison with exact kernel PCA."""
 
     needs = ("labels",)
-    solver_operations = 10  # all eigenpairs of one kernel matrix
-    solver_matrices = 4
+    solver_matrices = 4  # all eigenpairs of one kernel matrix
 
 
 class Cca(Analysis):
     """Comparison with exact kernel CCA."""
 
     needs = ("x", "y")
-    solver_operations = 50  # all eigenpairs of two, and a full singular value decomposition
-    solver_matrices = 10
+    solver_matrices = 10  # all eigenpairs of two, and a full singular value decomposition
 
     reg: Positive = Field(
         1.0,
@@ -189,24 +178,12 @@ class Experiment(models.Experiment):
 
     def job_mem_mb(self, job: str) -> int:
         """Return the memory of a job, in millions of bytes."""
-        numbers = max(own.cost(job)[0] for own in self.analyses().values())
+        numbers = max(own.numbers(job) for own in self.analyses().values())
         return PROCESSES_MB + ceil(8 * numbers / 1e6)
-
-    def job_minutes(self, job: str, threads: int) -> int:
-        """Return the minutes that a job may take."""
-        return MINUTES_BESIDE + ceil(self._minutes(job, threads))
 
     def mem_mb(self) -> int:
         """Return the memory of the larger job, in millions of bytes."""
         return max(map(self.job_mem_mb, JOBS))
-
-    def forecast(self, cores: int) -> float:
-        """Estimate the minutes of both jobs from their operations."""
-        return sum(self._minutes(job, cores) for job in JOBS)
-
-    def _minutes(self, job: str, cores: int) -> float:
-        operations = sum(own.cost(job)[1] for own in self.analyses().values())
-        return operations / OPERATIONS_PER_SECOND / cores / 60
 
 
 class Rpca(Experiments[Experiment]):

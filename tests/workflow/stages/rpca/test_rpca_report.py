@@ -53,24 +53,6 @@ TIMES = pd.DataFrame(
 )
 
 
-def test_summary_has_the_spread_over_repeats_and_misses_what_is_not_measured():
-    summary = report.errors_summary(ERRORS)
-    row = summary.query("analysis == 'pca' and method == 'fourier' and m == 10").iloc[0]
-    assert row["repeats"] == 2
-    spread = row[["value_error_min", "value_error_mean", "value_error_max"]]
-    assert spread.tolist() == pytest.approx([10**-0.5, 1.5 * 10**-0.5, 2 * 10**-0.5])
-    captured = summary.groupby("analysis")["captured_mean"]
-    assert (captured.first()["pca"], captured.count()["cca"]) == (0.9, 0)
-
-
-def test_rates_are_those_of_the_power_laws():
-    found = report.rates(ERRORS).set_index(["analysis", "method", "measure"])
-    assert found.loc["pca", "fourier", "value_error"]["rate"] == pytest.approx(-0.5)
-    assert found.loc["cca", "nystroem", "kernel_error"]["rate"] == pytest.approx(-2.0)
-    assert (found["rate_error"] < 1e-9).all()
-    assert report.rates(ERRORS[ERRORS["repeat"] == 0])["rate_error"].isna().all()
-
-
 def test_exponents_are_fitted_to_the_medians_of_the_largest_octaves():
     found = report.exponents(TIMES).set_index("method")
     for method, (factor, power) in LAWS.items():
@@ -78,22 +60,6 @@ def test_exponents_are_fitted_to_the_medians_of_the_largest_octaves():
     assert found.loc["exact", ["n_from", "n_to"]].tolist() == [1000, 4000]
     assert found["claimed"].dropna().to_dict() == {"exact": 3, "linear": 1, "fourier": 1}
     assert report.exponents(TIMES[TIMES["n"] == 4000]).empty
-
-
-def test_table_shows_errors_merits_and_times():
-    text = report.table(ERRORS, MERITS, TIMES, {"mnist": "no source"}, TITLES)
-    for line in (
-        "**Rings, kernel PCA**: n = 500 rows, 4 components, draws of the features: 2",
-        "| exact kernel PCA | 500 | – | – | – | – | – | 0.700 | 0.900 |",
-        "| RPCA, Fourier | 40 | 2.37e-01 | -0.50 ± 0.00 | 19.50° | 3.16e-01 | -0.50 ± 0.00 "
-        "| 0.240 | 0.440 |",
-        "| linear CCA | 10 | – | – | – | – | – | 0.410 |",
-        "**Rings, wall time** (threads: 2)",
-        "| exact kernel PCA | – | 1000 to 4000 | 3.00 | 3 | 64 s | 2.6e+05 s, extrapolated |",
-        "| RPCA, Fourier | 50 | 8000 to 64000 | 1.00 ± 0.00 | 1 | 0.64 s | 0.64 s |",
-        "**MNIST**: not run, no source",
-    ):
-        assert line in text
 
 
 def test_figure_has_a_panel_per_measure_and_the_references():
