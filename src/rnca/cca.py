@@ -1,6 +1,6 @@
 """Randomized nonlinear canonical correlation analysis (Section 4 of the paper)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rnca._core import conditioning, fitting
 from rnca._core.conditioning import ERROR_LIMIT, NOISE_LIMIT, ROUNDING
 from rnca._core.estimators import Labelled, RowsMixin, check_count, check_regs, pair, warn
-from rnca._core.fitting import Maps, TwoViewFit
+from rnca._core.fitting import FeatureFit, Maps
 from rnca._core.method import Whitened, canonical, whiten_pair
 from rnca._core.moments import Correlations, Moments, crossed
 from rnca._core.rows import (
@@ -22,7 +22,6 @@ from rnca._core.rows import (
     View,
     check_at_least_two_rows,
     grid,
-    rechunk,
     view_of_columns,
 )
 from rnca._core.streaming import centred_features, check_width, projected, projected_chunks
@@ -37,7 +36,7 @@ def _has_predictor(model: "RCCA") -> bool:
     return True
 
 
-class RCCA(RowsMixin, TransformerMixin, TwoViewFit, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class RCCA(RowsMixin, TransformerMixin, FeatureFit, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Canonical correlation analysis of two views on random nonlinear features.
 
     Linear CCA of z_x(X) and z_y(Y): an approximation of kernel CCA whose cost is linear in the
@@ -110,8 +109,6 @@ instance, or a pair, default="fourier"
     True
     """
 
-    _map_names = ("map_x_", "map_y_")
-
     def __init__(
         self,
         n_components: int = 50,
@@ -134,29 +131,6 @@ instance, or a pair, default="fourier"
         self.chunk_size = chunk_size
         self.dtype = dtype
         self.verbose = verbose
-
-    def fit_chunks(self, chunks: Iterable[tuple[Any, Any]]) -> Self:
-        """Fit to a stream of (x, y) chunks of any lengths, read once.
-
-        The stream's head, its first max(m, chunk_size) rows, gives the pilot means, median kernel
-        widths and Nyström landmarks.
-        """
-        return self._fit_stream(rechunk(chunks, fitting.head_rows(self), "Xy"))
-
-    def partial_fit(self, X: Any, y: Any) -> Self:
-        """Add rows to the fit, and solve anew.
-
-        The first call draws the maps from its rows: give it as many rows as features, or more.
-        Equals `fit_chunks` if these are its head. Fits by `fit` and `fit_chunks` grow as well.
-        Each call costs a solution, m³ steps, and 24·m² bytes for a copy of the moments: if no
-        model is needed in between, `fit_chunks` solves once.
-
-        Parameters
-        ----------
-        X : array-like of shape (rows, p)
-        y : array-like of shape (rows, q)
-        """
-        return self._fit_part(X, y)
 
     def path(self, sizes: Sequence[Any], regs: Sequence[Any] | None = None) -> list["RCCA"]:
         """Models at smaller m, and other reg, from the pass already made.
@@ -416,7 +390,7 @@ instance, or a pair, default="fourier"
     def _unfitted_maps(self) -> list[FeatureMap]:
         check_regs(self.reg)
         check_count(self.n_components, "n_components")
-        return fitting.unfitted_maps(self, 2)
+        return fitting.unfitted_maps(self)
 
     def _check_components(self, maps: Maps, n: int | None = None) -> None:
         fitting.check_components(self.n_components, "canonical variables", maps, n)

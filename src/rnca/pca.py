@@ -1,8 +1,8 @@
 """Randomized nonlinear principal component analysis (Section 3 of the paper)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from copy import copy
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -14,7 +14,7 @@ from rnca._core.estimators import RowsMixin, check_count, warn
 from rnca._core.fitting import FeatureFit, Maps
 from rnca._core.method import principal
 from rnca._core.moments import Moments
-from rnca._core.rows import FloatArray, rechunk
+from rnca._core.rows import FloatArray
 from rnca._core.streaming import projected
 from rnca.features import FeatureMap
 
@@ -61,6 +61,8 @@ instance, default="fourier"
     (200, 2)
     """
 
+    _map_names = ("map_",)
+
     def __init__(
         self,
         n_components: int = 2,
@@ -82,39 +84,9 @@ instance, default="fourier"
         self.dtype = dtype
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to data.
-
-        Parameters
-        ----------
-        X : array-like, memory map or row-sliceable object of shape (n, d)
-        y : ignored
-        """
-        return self._fit_rows(X)
-
-    def fit_chunks(self, chunks: Iterable[Any]) -> Self:
-        """Fit to a stream of chunks of rows of any lengths, read once: as `RCCA.fit_chunks`."""
-        alone = ((chunk,) for chunk in chunks)
-        return self._fit_stream(rechunk(alone, fitting.head_rows(self), "X"))
-
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Add rows to the fit, and solve anew: as `RCCA.partial_fit`.
-
-        Parameters
-        ----------
-        X : array-like of shape (rows, d)
-        y : ignored
-        """
-        return self._fit_part(X)
-
-    def draw(self, X: Any) -> Self:
-        """Draw the feature map without a pass over the data: as `RCCA.draw`."""
-        return self._draw_again(X)
-
-    def accumulate(self, X: Any, start: int = 0, stop: int | None = None) -> Moments:
+    def accumulate(self, X: Any, start: int = 0, stop: int | None = None) -> Moments:  # type: ignore[override]
         """Accumulate the moments of the features of rows ``start:stop``: second step of `fit`."""
-        check_is_fitted(self, "map_")
-        return self._accumulated(self._views(X), start, stop)
+        return super().accumulate(X, None, start, stop)
 
     def path(self, sizes: Sequence[int]) -> list["RPCA"]:
         """Models at smaller m from the pass already made, each like a fit of its own.

@@ -2,22 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from typing import Any, Self
+from typing import Any
 
-import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rnca._core.estimators import RowsMixin, check_dtype, check_reg
-from rnca._core.fitting import Maps, TwoViewFit, unfitted_maps
+from rnca._core.fitting import FeatureFit, Maps, unfitted_maps
 from rnca._core.method import whiten
 from rnca._core.moments import Moments
-from rnca._core.rows import FloatArray
+from rnca._core.rows import FloatArray, View
 from rnca._core.streaming import projected
 from rnca.features import FeatureMap, JointFeatures, LinearFeatures
 
 
-class FeatureRidge(RowsMixin, RegressorMixin, TwoViewFit):
+class FeatureRidge(RowsMixin, RegressorMixin, FeatureFit):
     """Linear ridge regression, with an intercept, of several targets on features z(X).
 
     One pass and one Cholesky factor serve all targets. Memory, 8·(m² + m·q) bytes and a few
@@ -57,6 +56,8 @@ class FeatureRidge(RowsMixin, RegressorMixin, TwoViewFit):
     >>> bool(np.abs(model.predict(X) - Y).max() < 0.01)
     True
     """
+
+    _map_names = ("map_", "map_y_")
 
     def __init__(
         self,
@@ -102,19 +103,12 @@ class FeatureRidge(RowsMixin, RegressorMixin, TwoViewFit):
         view = self._view_to_use(X, "coef_")
         predicted = projected(self.map_, view, self.mean_, self.coef_, self.chunk_size)
         predicted += self.intercept_.astype(predicted.dtype)
-        return predicted[:, 0] if self._flat_targets else predicted
+        return predicted[:, 0] if self.map_y_.is_flat_ else predicted
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit to rows X, of shape (n, p), and targets y, of shape (n, q) or (n,)."""
-        return super().fit(X, y)._remember_form(y)
-
-    def draw(self, X: Any, y: Any) -> Self:
-        """Draw the feature map without a pass over the data: as `RCCA.draw`."""
-        return super().draw(X, y)._remember_form(y)
-
-    def _remember_form(self, y: Any) -> Self:
-        self._flat_targets = len((y if hasattr(y, "shape") else np.asarray(y)).shape) == 1
-        return self
+    def _drawn(self, views: Sequence[View]) -> list[FeatureMap]:
+        maps = super()._drawn(views)
+        maps[1].is_flat_ = views[1].is_flat
+        return maps
 
     def _unfitted_maps(self) -> list[FeatureMap]:
         check_reg(self.reg)

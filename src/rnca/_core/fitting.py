@@ -1,6 +1,6 @@
 """Estimators that draw maps, make one pass over the rows, and solve the moments it leaves."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from itertools import chain
 from typing import Any, Self, TypeVar
@@ -12,7 +12,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rnca._core.estimators import assign, check_columns, check_count, check_dtype, pair, single
 from rnca._core.method import accumulate, draw
 from rnca._core.moments import Moments
-from rnca._core.rows import View, check_at_least_two_rows, check_pair, grid, view_of_columns
+from rnca._core.rows import (
+    View,
+    check_at_least_two_rows,
+    check_pair,
+    grid,
+    rechunk,
+    view_of_columns,
+)
 from rnca._core.seeding import seeds
 from rnca._core.streaming import check_width, head_means, with_progress
 from rnca.features import FEATURE_MAPS, FeatureMap, LinearFeatures
@@ -23,22 +30,14 @@ Maps = Sequence[FeatureMap]
 
 
 class FeatureFit(BaseEstimator):
-    """Base of the estimators on random features: draw, accumulate, solve.
+    """Base of the estimators on random features of one view, or of two: draw, accumulate, solve.
 
     The steps compute values; `assign` then sets the fitted attributes, all at once. So a failed
     or interrupted call leaves the old model. Only the old moments, which `path` reads, are dropped
     before a new pass takes memory for its own.
     """
 
-    feature_map: Any
-    n_features: Any
-    gamma: Any
-    random_state: Any
-    chunk_size: int
-    dtype: Any
-    verbose: bool
-
-    _map_names: tuple[str, ...] = ("map_", "map_y_")
+    _map_names: tuple[str, ...] = ("map_x_", "map_y_")  # one per view
 
     def _unfitted_maps(self) -> list[FeatureMap]:
         """Check the parameters, and build the map of each view."""
@@ -54,9 +53,12 @@ class FeatureFit(BaseEstimator):
     def _warn(self) -> None:
         """Warn of a fit whose results may mislead."""
 
-    def _views(self, X: Any, *second: Any) -> list[View]:
-        views = [View(X, "X"), *(view_of_columns(y, "y") for y in second)]
-        check_pair(views[0], views[-1])
+    def _views(self, X: Any, y: Any = None) -> list[View]:
+        """One view, or two of equal length."""
+        views = [View(X, "X")]
+        if len(self._map_names) == 2:
+            views.append(view_of_columns(y, "y"))
+            check_pair(*views)
         return views
 
     @property
@@ -65,7 +67,7 @@ class FeatureFit(BaseEstimator):
         return [vars(self)[name] for name in self._map_names if name in vars(self)]
 
     def _assign(self, maps: Maps, **solution: Any) -> None:
-        assign(self, maps[0], **dict(zip(self._map_names, maps, strict=False)), **solution)
+        assign(self, maps[0], **dict(zip(self._map_names, maps, strict=True)), **solution)
 
     def _drawn(self, views: Sequence[View]) -> list[FeatureMap]:
         check_at_least_two_rows(len(views[0]), "X")
@@ -105,17 +107,31 @@ class FeatureFit(BaseEstimator):
     def _with_progress(self, chunks: Iterable[Chunk]) -> Iterable[Chunk]:
         return with_progress(chunks, type(self).__name__, self.verbose)
 
-    def _fit_rows(self, *data: Any) -> Self:
-        """Draw the maps, make the pass over all rows and solve."""
-        views = self._views(*data)
-        check_columns(self, data[0])
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit to the rows of one view, or of two views of the same samples.
+
+        Parameters
+        ----------
+        X : array-like, memory map or row-sliceable object of shape (n, p)
+        y : likewise, of shape (n, q) or (n,)
+            The second view, or the targets; ignored by an estimator of one view.
+        """
+        views = self._views(X, y)
+        check_columns(self, X)
         maps, n = self._drawn(views), len(views[0])
         self._check_components(maps, n)
         self._forget_moments()
         return self._solved(maps, self._added(self._empty(maps), maps, views, 0, n))
 
-    def _fit_stream(self, stream: Iterator[list[View]]) -> Self:
-        """Draw the maps from the first chunk of a stream, make the pass over it and solve."""
+    def fit_chunks(self, chunks: Iterable[Any]) -> Self:
+        """Fit to a stream of (x, y) chunks, or chunks of one view, of any lengths, read once.
+
+        The stream's head, its first max(m, chunk_size) rows, gives the pilot means, median kernel
+        widths and Nyström landmarks.
+        """
+        names = "Xy"[: len(self._map_names)]
+        parts = chunks if len(names) == 2 else ((chunk,) for chunk in chunks)
+        stream = rechunk(parts, head_rows(self), names)
         head = next(stream)
         maps = self._drawn(head)
         self._forget_moments()
@@ -124,26 +140,51 @@ class FeatureFit(BaseEstimator):
             self._added(moments, maps, views, 0, len(views[0]), progress=False)
         return self._solved(maps, moments)
 
-    def _fit_part(self, *data: Any) -> Self:
-        """Add rows to a copy of the moments, and solve anew; the first rows draw the maps."""
-        views, maps = self._views(*data), self._maps
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Add rows to the fit, and solve anew.
+
+        The first call draws the maps from its rows: give it as many rows as features, or more.
+        Equals `fit_chunks` if these are its head. Fits by `fit` and `fit_chunks` grow as well.
+        Each call costs a solution, m³ steps, and memory for a copy of the moments: if no model is
+        needed in between, `fit_chunks` solves once.
+
+        Parameters
+        ----------
+        X : array-like of shape (rows, p)
+        y : array-like of shape (rows, q) or (rows,), ignored by an estimator of one view
+        """
+        views, maps = self._views(X, y), self._maps
         if maps:
             self._check_has_moments("partial_fit")
-            validate_data(self, data[0], reset=False, skip_check_array=True)
+            validate_data(self, X, reset=False, skip_check_array=True)
             moments = self._empty(maps).merge(self.moments_)
         else:
-            check_columns(self, data[0])
+            check_columns(self, X)
             maps = self._drawn(views)
             moments = self._empty(maps)
         return self._solved(maps, self._added(moments, maps, views, 0, len(views[0])))
 
-    def _draw_again(self, *data: Any) -> Self:
-        views = self._views(*data)
-        check_columns(self, data[0])
+    def draw(self, X: Any, y: Any = None) -> Self:
+        """Draw the feature maps (widths, weights, landmarks) without a pass over the data.
+
+        First of the three steps of `fit`, for passes split over processes: every process draws
+        the same maps from the same data and an integer ``random_state``. A sample of the rows
+        suffices, if reading them all is expensive. A model that was fitted is then no longer
+        fitted.
+        """
+        views = self._views(X, y)
+        check_columns(self, X)
         self._assign(self._drawn(views))
         return self
 
-    def _accumulated(self, views: Sequence[View], start: int, stop: int | None) -> Moments:
+    def accumulate(self, X: Any, y: Any = None, start: int = 0, stop: int | None = None) -> Moments:
+        """Accumulate the moments of the features of rows ``start:stop``.
+
+        Second step of `fit`. Ranges that `shard_bounds` gives, merged in order,
+        agree with one pass.
+        """
+        check_is_fitted(self, self._map_names[0])
+        views = self._views(X, y)
         n = len(views[0])
         stop = n if stop is None else stop
         if not 0 <= start < stop <= n:
@@ -204,41 +245,7 @@ class FeatureFit(BaseEstimator):
         return copied
 
 
-class TwoViewFit(FeatureFit):
-    """Base of the fits to rows of X and y."""
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to two views of the same samples.
-
-        Parameters
-        ----------
-        X : array-like, memory map or row-sliceable object of shape (n, p)
-        y : likewise, of shape (n, q) or (n,)
-            The second view, or the targets.
-        """
-        return self._fit_rows(X, y)
-
-    def draw(self, X: Any, y: Any) -> Self:
-        """Draw the feature maps (widths, weights, landmarks) without a pass over the data.
-
-        First of the three steps of `fit`, for passes split over processes: every process draws
-        the same maps from the same data and an integer ``random_state``. A sample of the rows
-        suffices, if reading them all is expensive. A model that was fitted is then no longer
-        fitted.
-        """
-        return self._draw_again(X, y)
-
-    def accumulate(self, X: Any, y: Any, start: int = 0, stop: int | None = None) -> Moments:
-        """Accumulate the moments of the features of rows ``start:stop``.
-
-        Second step of `fit`. Ranges that `shard_bounds` gives, merged in order,
-        agree with one pass.
-        """
-        check_is_fitted(self, self._map_names[0])
-        return self._accumulated(self._views(X, y), start, stop)
-
-
-def unfitted_maps(model: Any, views: int) -> list[FeatureMap]:
+def unfitted_maps(model: Any, views: int = 2) -> list[FeatureMap]:
     """Build the maps that the parameters of an estimator of one or two views describe.
 
     The second view's draw does not depend on the first's.
