@@ -48,9 +48,8 @@ class RandomizedAutoencoder(
     ----------
     n_components : int, default=20
         Number of latent factors d.
-    feature_map : {"fourier", "nystroem", "linear", "orthogonal", "fastfood", "qmc"} or FeatureMap \
-instance, default="fourier"
-        Of the encoder.
+    feature_map : str or FeatureMap instance, default="fourier"
+        Of the encoder; names as in `RPCA`.
     n_features : int, default=2000
         Number of the encoder's random features m, more than d; ignored by linear features.
     gamma : float or "median", default="median"

@@ -26,7 +26,7 @@ from rnca._core.rows import (
 )
 from rnca._core.streaming import centred_features, check_width, projected, projected_chunks
 from rnca.features import FeatureMap
-from rnca.inference import PermutationResult, permutation_test
+from rnca.inference import PermutationResult, binned_means, permutation_test
 from rnca.regression import FeatureRidge
 
 
@@ -48,9 +48,11 @@ class RCCA(RowsMixin, TransformerMixin, FeatureFit, auto_wrap_output_keys=None):
     ----------
     n_components : int, default=50
         Number of canonical variables.
-    feature_map : {"fourier", "nystroem", "linear", "orthogonal", "fastfood", "qmc"}, FeatureMap \
-instance, or a pair, default="fourier"
-        The map of both views, or one for each.
+    feature_map : {"fourier", "nystroem", "whitened", "linear", "orthogonal", "fastfood", "qmc"}, \
+FeatureMap instance, or a pair, default="fourier"
+        The map of both views, or one for each. "whitened" is "nystroem" at the same landmarks,
+        times the inverse Cholesky factor of their kernel matrix, in float64: dot products of
+        features then approximate the kernel, and are the kernel if every row is a landmark.
     n_features : int or pair, default=1000
         Number of random features m; ignored by linear features.
     gamma : float, "median" or pair, default="median"
@@ -58,8 +60,8 @@ instance, or a pair, default="fourier"
     reg : float or pair, default=1e-8
         Added to the diagonal of the covariance of the unscaled features. It is not the γ that
         Section 4.1 adds to kernel matrices: with Fourier features the two agree for
-        reg = γ·m / (2(n − 1)). Kernel values have no unit, linear features have that of the data,
-        and reg that of their variance.
+        reg = γ·m / (2(n − 1)), with whitened ones for reg = γ / (n − 1). Kernel values have no
+        unit, linear features have that of the data, and reg that of their variance.
     random_state : int, numpy Generator, numpy RandomState or None
     chunk_size : int, default=2048
         Rows read, mapped and accumulated at a time.
@@ -270,6 +272,59 @@ instance, or a pair, default="fourier"
             for bounds, u in zip(chunks, variables, strict=True):
                 found[at].update(views[at].read(*bounds), u)
         return found[0].values(), found[1].values()
+
+    def plot_columns(
+        self, X: Any, y: Any = None, *, component: int = 0, columns: int = 4, axes: Any = None
+    ) -> Any:
+        """Draw a canonical variable against the columns of its view that explain it best.
+
+        A loading is a linear correlation, and near 0 for a variable that is the square of a
+        column. Here columns are ranked by the share of the variable's variance that lies between
+        20 bins of the column, less what as many bins explain by chance.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or None
+            4096 of its rows are read, spread evenly.
+        y : array-like of shape (n, q), optional
+            With X=None, the variable of y is drawn against the columns of y.
+        component : int, default=0
+        columns : int, default=4
+            How many columns to draw, the best first.
+        axes : sequence of matplotlib Axes, optional
+
+        Returns
+        -------
+        ndarray of matplotlib Axes
+        """
+        from matplotlib import pyplot
+
+        check_is_fitted(self, "correlations_")
+        if (X is None) == (y is None):
+            raise ValueError("plot_columns draws one view: give X, or X=None and y.")
+        if X is not None:
+            name, view, fitted = "x", self._view_to_use(X, "correlations_"), self.map_x_
+            mean, basis = self.mean_x_, self.F_
+        else:
+            name, view, fitted = "y", view_of_columns(y, "y"), self.map_y_
+            mean, basis = self.mean_y_, self.G_
+        check_width(view, fitted)
+        rows = view.pilot_rows()
+        variable = centred_features(fitted, rows, mean) @ basis[:, component]
+        binned = [binned_means(column, variable) for column in rows.T]
+        best = sorted(range(len(binned)), key=lambda i: -binned[i].share)
+        best = best[: check_count(columns, "columns")]
+        if axes is None:
+            size = 2.5 * len(best), 2.5
+            figure = pyplot.figure(figsize=size, layout="constrained")
+            axes = figure.subplots(1, len(best), sharey=True, squeeze=False)[0]
+        for ax, column in zip(axes, best, strict=True):
+            label = f"column {column}" if view.columns is None else view.columns[column]
+            ax.plot(rows[:, column], variable, ".", ms=2, alpha=0.3, color="0.6", rasterized=True)
+            ax.plot(binned[column].centres, binned[column].means, color="C0")
+            ax.set(xlabel=label, title=f"explains {max(binned[column].share, 0):.0%}")
+        axes[0].set_ylabel(self.get_feature_names_out(view=name)[component])
+        return axes
 
     def fit_predictor(self, X: Any, y: Any, reg: float = 1e-8) -> Self:
         """Fit what `predict` needs: ridge regression of the columns of y on X's variables.

@@ -87,11 +87,11 @@ class RSpectralClustering(
     ----------
     n_clusters : int, default=8
         Number of clusters, and of eigenvectors.
-    feature_map : {"nystroem", "fourier", "linear", "orthogonal", "fastfood", "qmc"} or FeatureMap \
-instance, default="nystroem"
-        "nystroem" is whitened here, since dot products of features must approximate the kernel.
-        "fourier" errs by about m^-½ in every entry of K̂, which is more than what tells clusters
-        of unusual shape apart, unless m is far above n; it does for round ones.
+    feature_map : str or FeatureMap instance, default="nystroem"
+        A name as in `RCCA`. "nystroem" is whitened here, since dot products of features must
+        approximate the kernel. "fourier" errs by about m^-½ in every entry of K̂, which is more
+        than what tells clusters of unusual shape apart, unless m is far above n; it does for
+        round ones.
     n_features : int, default=1000
         Number of random features m; "nystroem" takes no more than there are rows, "linear"
         ignores it.
@@ -261,7 +261,7 @@ instance, default="nystroem"
         gamma = self.gamma
         if isinstance(gamma, str) and gamma == "local":
             gamma = local_gamma(view, m, streams(of_width, 1)[0])
-        is_nystroem = self.feature_map == "nystroem"
+        is_nystroem = self.feature_map in ("nystroem", "whitened")
         count = m if is_nystroem else self.n_features
         unfitted = unfitted_map(self.feature_map, count, gamma, of_map, self.dtype)
         return unfitted.set_params(whiten=True) if is_nystroem else unfitted

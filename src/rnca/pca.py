@@ -29,9 +29,9 @@ class RPCA(RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Feature
     ----------
     n_components : int, default=2
         Number of principal components.
-    feature_map : {"fourier", "nystroem", "linear", "orthogonal", "fastfood", "qmc"} or FeatureMap \
-instance, default="fourier"
-        "nystroem" is whitened here, since dot products of features must approximate the kernel.
+    feature_map : str or FeatureMap instance, default="fourier"
+        A name as in `RCCA`. "nystroem" is whitened here, since dot products of features must
+        approximate the kernel; "whitened" is the same in float64.
     n_features, gamma, random_state, chunk_size, dtype, verbose
         As in `RCCA`, of the one view.
 

@@ -265,7 +265,8 @@ def unfitted_map(kind: Any, count: Any, gamma: Any, seed: int, dtype: Any) -> Fe
     """Build the map that parameters describe.
 
     Linear features are float64 unless the instance says otherwise: they cost no cosines, and
-    the covariances of data can be ill-conditioned.
+    the covariances of data can be ill-conditioned. So are "whitened" ones: float32 would hide
+    small values of the kernel matrix.
     """
     dtype = check_dtype(dtype)
     if isinstance(kind, FeatureMap):
@@ -278,6 +279,8 @@ def unfitted_map(kind: Any, count: Any, gamma: Any, seed: int, dtype: Any) -> Fe
         )
     if kind == "linear":
         return LinearFeatures(dtype=np.float64)
+    if kind == "whitened":
+        dtype = np.dtype(np.float64)
     return FEATURE_MAPS[kind](count, gamma=gamma, random_state=seed, dtype=dtype)
 
 
