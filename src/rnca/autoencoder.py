@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rnca._core.estimators import RowsMixin, assign, check_columns, check_count
+from rnca._core.estimators import RowsTransformer, assign, check_columns, check_count
 from rnca._core.rows import PILOT_ROWS, ComputedRows, FloatArray, Matrix, View, grid
 from rnca._core.seeding import seeds
 from rnca.features import FeatureMap, LinearFeatures
@@ -19,23 +18,7 @@ from rnca.regression import FeatureRidge
 _NEGLIGIBLE = 1e-14
 
 
-class _Encoder(NamedTuple):
-    """Principal components, the standard deviations they are divided by, and the next seed."""
-
-    rpca: RPCA
-    scale: Matrix
-    decoder_seed: int
-
-    def factors(self, rows: Any, d: int) -> FloatArray:
-        """Encode rows by the first d latent factors."""
-        components = self.rpca.transform(rows)[:, :d]
-        factors: FloatArray = components / self.scale[:d].astype(components.dtype)
-        return factors
-
-
-class RandomizedAutoencoder(
-    RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class RandomizedAutoencoder(RowsTransformer):
     """A nonlinear autoencoder without gradient descent.
 
     The latent factors of a row are its leading nonlinear principal components (`RPCA`), whitened.
@@ -133,7 +116,8 @@ class RandomizedAutoencoder(
         y : ignored
         """
         encoder = self._fitted_encoder(X)
-        self._assign(encoder, decoder_=self._fitted_decoder(encoder, X))
+        decoder = self._fitted_decoder(X, **encoder)
+        self._assign(encoder, decoder_=decoder)
         return self
 
     def fit_encoder(self, X: Any) -> Self:
@@ -152,19 +136,16 @@ class RandomizedAutoencoder(
         X : as in `fit`
         """
         check_is_fitted(self, "encoder_")
-        self._assign(self._encoder, decoder_=self._fitted_decoder(self._encoder, X))
+        encoder = {name: vars(self)[name] for name in ("encoder_", "scale_", "_decoder_seed_")}
+        self._assign(encoder, decoder_=self._fitted_decoder(X, **encoder))
         return self
 
-    @property
-    def _encoder(self) -> _Encoder:
-        return _Encoder(self.encoder_, self.scale_, self._decoder_seed_)
-
-    def _fitted_encoder(self, X: Any) -> _Encoder:
+    def _fitted_encoder(self, X: Any) -> dict[str, Any]:
         self._check_bottleneck()
         view = View(X)
         check_columns(self, X)
         of_encoder, of_decoder = seeds(self.random_state, 2)
-        rpca = RPCA(
+        encoder = RPCA(
             self.n_components,
             feature_map=self.feature_map,
             n_features=self.n_features,
@@ -172,41 +153,36 @@ class RandomizedAutoencoder(
             random_state=of_encoder,
             **self._shared(),
         )
-        variances = rpca.fit(view.data).explained_variance_
+        variances = encoder.fit(view.data).explained_variance_
         scale = np.sqrt(np.where(variances > _NEGLIGIBLE * variances[0], variances, 1.0))
-        return _Encoder(rpca, scale, of_decoder)
+        return {"encoder_": encoder, "scale_": scale, "_decoder_seed_": of_decoder}
 
-    def _fitted_decoder(self, encoder: _Encoder, X: Any) -> FeatureRidge:
+    def _fitted_decoder(
+        self, X: Any, encoder_: RPCA, scale_: Matrix, _decoder_seed_: int
+    ) -> FeatureRidge:
         for name in ("n_components", "n_decoder_features"):
             check_count(getattr(self, name), name)
-        d, most = self.n_components, len(encoder.rpca.components_)
+        d, most = self.n_components, len(encoder_.components_)
         if d > most:
             raise ValueError(
                 f"n_components={d}: the encoder was fitted with {most}. Fit it again with as many."
             )
         view = View(X)
-        decoder = self._unfitted_decoder(encoder.decoder_seed)
+        decoder = self._unfitted_decoder(_decoder_seed_)
         # The decoder's map is drawn from a sample: encoding every row would cost another pass.
         rows = min(len(view), max(PILOT_ROWS, self.n_decoder_features))
         sample = view.take(np.linspace(0, len(view) - 1, rows).astype(np.int64))
         try:
-            decoder.draw(encoder.factors(sample, d), sample)
+            decoder.draw(_factors(encoder_, scale_[:d], sample), sample)
         except ValueError as error:
             raise ValueError(f"decoder: {error}") from error
-        latent = ComputedRows(view, lambda rows: encoder.factors(rows, d), d)
+        latent = ComputedRows(view, lambda rows: _factors(encoder_, scale_[:d], rows), d)
         return decoder.solve(decoder.accumulate(latent, view.data))
 
-    def _assign(self, encoder: _Encoder, **decoder: FeatureRidge) -> None:
-        assign(
-            self,
-            encoder.rpca,
-            encoder_=encoder.rpca,
-            scale_=encoder.scale,
-            _decoder_seed_=encoder.decoder_seed,
-            n_samples_=encoder.rpca.n_samples_,
-            n_components_=self.n_components,
-            **decoder,
-        )
+    def _assign(self, encoder: dict[str, Any], **decoder: FeatureRidge) -> None:
+        rpca = encoder["encoder_"]
+        sizes = {"n_samples_": rpca.n_samples_, "n_components_": self.n_components}
+        assign(self, rpca, **encoder, **decoder, **sizes)
 
     def path(self, regs: Sequence[float]) -> Iterator["RandomizedAutoencoder"]:
         """Yield the models at other ``reg``, each from the passes already made."""
@@ -229,7 +205,7 @@ class RandomizedAutoencoder(
             Latent factors; on the training rows they have mean 0, variance 1 and no correlation.
         """
         view = self._view_to_use(X, "encoder_")
-        return self._encoder.factors(view.data, self.n_components_)
+        return self._encode(view.data)
 
     def inverse_transform(self, X: Any) -> FloatArray:
         """Decode latent factors.
@@ -252,9 +228,7 @@ class RandomizedAutoencoder(
         missed = total = 0.0
         for start, stop in grid(0, len(view), self.chunk_size):
             rows = view.read(start, stop)
-            rest = rows.astype(np.float64) - self.decoder_.predict(
-                self._encoder.factors(rows, self.n_components_)
-            )
+            rest = rows.astype(np.float64) - self.decoder_.predict(self._encode(rows))
             missed += float(np.vdot(rest, rest))
             total += float(np.square(rows, dtype=np.float64).sum())
         if total == 0:
@@ -294,6 +268,16 @@ class RandomizedAutoencoder(
             **self._shared(),
         )
 
+    def _encode(self, rows: Any) -> FloatArray:
+        return _factors(self.encoder_, self.scale_[: self.n_components_], rows)
+
     @property
     def _n_features_out(self) -> int:
         return int(self.n_components_)
+
+
+def _factors(encoder: RPCA, scale: Matrix, rows: Any) -> FloatArray:
+    """Encode rows by as many latent factors as there are scales."""
+    components = encoder.transform(rows)[:, : len(scale)]
+    factors: FloatArray = components / scale.astype(components.dtype)
+    return factors

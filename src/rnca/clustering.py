@@ -7,16 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
 
-from rnca._core.estimators import RowsMixin, assign, check_columns, check_count, warn
+from rnca._core.estimators import RowsTransformer, assign, check_columns, check_count, warn
 from rnca._core.fitting import unfitted_map
 from rnca._core.method import accumulate, draw, principal
 from rnca._core.moments import Moments
@@ -70,9 +65,7 @@ class DegreeNormalised(FeatureMap):
         out /= np.sqrt(np.maximum(degrees, self.floor), dtype=out.dtype)[:, None]
 
 
-class RSpectralClustering(
-    RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
-):
+class RSpectralClustering(ClusterMixin, RowsTransformer):
     """Spectral clustering on random nonlinear features.
 
     k-means on the row-normalised leading eigenvectors of D^-½ K̂ D^-½ (Ng, Jordan and Weiss),

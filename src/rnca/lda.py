@@ -11,18 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 from scipy.special import log_softmax, softmax
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from rnca._core.conditioning import ERROR_LIMIT
-from rnca._core.estimators import RowsMixin, assign, check_columns, check_count, warn
+from rnca._core.estimators import RowsTransformer, assign, check_columns, check_count, warn
 from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, Matrix, View
 from rnca.cca import RCCA
@@ -36,9 +31,7 @@ _FRACTIONS = np.logspace(-12, 1, 53)
 _CAUTION = 1.4
 
 
-class RLDA(
-    RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
-):
+class RLDA(ClassifierMixin, RowsTransformer):
     """Linear discriminant analysis on random nonlinear features.
 
     RCCA of z(X) with class indicators. Canonical variable k, divided by √(1 − ρ_k²), has unit

@@ -19,16 +19,18 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    clone,
-)
+from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, column_or_1d
 
-from rnca._core.estimators import RowsMixin, assign, check_columns, check_count, check_regs, pair
+from rnca._core.estimators import (
+    RowsTransformer,
+    assign,
+    check_columns,
+    check_count,
+    check_regs,
+    pair,
+)
 from rnca._core.fitting import unfitted_map
 from rnca._core.method import draw, whiten
 from rnca._core.moments import Moments
@@ -122,9 +124,7 @@ def canonical_bases(means: Matrix, views: Sequence[Matrix], n_components: int) -
     return Bases(frame, directions, correlations)
 
 
-class PrivilegedFeatures(
-    RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class PrivilegedFeatures(RowsTransformer):
     """Canonical variables of X that correlate with privileged columns and the label.
 
     For each privileged column i an RCCA of X and [X⋆⁽ⁱ⁾, y]; its top canonical variables of

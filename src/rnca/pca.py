@@ -5,12 +5,11 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rnca._core import fitting
 from rnca._core.conditioning import ERROR_LIMIT
-from rnca._core.estimators import RowsMixin, check_count, warn
+from rnca._core.estimators import RowsTransformer, check_count, warn
 from rnca._core.fitting import FeatureFit, Maps
 from rnca._core.method import principal
 from rnca._core.moments import Moments
@@ -19,7 +18,7 @@ from rnca._core.streaming import projected
 from rnca.features import FeatureMap
 
 
-class RPCA(RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureFit):
+class RPCA(RowsTransformer, FeatureFit):
     """Principal component analysis of random nonlinear features.
 
     Linear PCA of z(X): an approximation of kernel PCA whose cost is linear in the number of rows

@@ -5,15 +5,10 @@ from copy import copy
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    clone,
-)
+from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 
-from rnca._core.estimators import RowsMixin, assign, check_columns, is_number, warn
+from rnca._core.estimators import RowsTransformer, assign, check_columns, is_number, warn
 from rnca._core.rows import FloatArray, Matrix, View, grid
 from rnca._core.seeding import streams
 
@@ -32,7 +27,7 @@ _SMALLEST = np.finfo(np.float64).tiny
 _DRAWN_FROM = ("n_features", "gamma", "random_state", "dtype")
 
 
-class FeatureMap(RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FeatureMap(RowsTransformer):
     """Base of all feature maps: a transformer that RPCA and RCCA can also feed chunk by chunk.
 
     A subclass draws its parameters in `_draw` and evaluates them in `_map`; `_fitted_arrays`
