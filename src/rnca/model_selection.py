@@ -135,7 +135,7 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         self.dtype = dtype
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Score all candidates, and fit the best one to all rows.
 
         Parameters

@@ -8,8 +8,10 @@ import pytest
 
 from rnca import (
     RCCA,
+    RCCACV,
     RPCA,
     FastfoodFeatures,
+    FeatureRidge,
     FourierFeatures,
     LinearFeatures,
     NystroemFeatures,
@@ -333,10 +335,16 @@ MASKED = np.ma.masked_array(X, mask=spoiled(np.zeros_like(X, bool), True, 7, 1))
         (X.astype("datetime64[s]"), ("dates or durations", "convert"), TypeError),
         (X.astype("timedelta64[s]"), ("dates or durations", "convert"), TypeError),
         (X + 1j, ("Complex data not supported",), ValueError),
-        (np.full((60, 2), "a"), ("could not convert string to float",), ValueError),
-        (np.full((60, 2), "a", object), ("could not convert string to float",), ValueError),
+        (np.full((60, 2), "a"), ("'a' at row 0, column 0", "could not convert"), ValueError),
+        (spoiled(X.astype(object), "a\x1b[2J", 7, 1), ("'a\\x1b[2J' at row 7",), ValueError),
+        (
+            spoiled(X.astype(object), np.datetime64("2020"), 7, 1),
+            ("dates or durations",),
+            TypeError,
+        ),
+        (spoiled(X.astype(object), 10**400, 7, 1), ("0000 at row 7, column",), OverflowError),
     ],
-    ids=["masked", "pd.NA", "dates", "durations", "complex", "text", "objects"],
+    ids=str.split("masked pd.NA dates durations complex text objects datetime64 huge"),
 )
 def test_entries_that_are_no_numbers(given, words, error):
     refused(lambda: rpca().fit(given), *words, error=error)
@@ -345,3 +353,92 @@ def test_entries_that_are_no_numbers(given, words, error):
     column = given.iloc[:, 1] if hasattr(given, "iloc") else given[:, 1]
     refused(lambda: rcca().fit(X, column), *words[-1:], error=error)
     refused(lambda: rdc(column, X), *words[-1:], error=error)
+
+
+def frame(**columns):
+    return pd.DataFrame(Y, columns=list("abc")).assign(**columns)
+
+
+def polars(dtype):
+    """Stand in for a data frame of polars, which gives dates as numbers."""
+    kind = type("Float64", (), {"is_temporal": lambda self: dtype == "Date"})
+    dtypes = [kind(), kind()]
+    return type(
+        "DataFrame",
+        (),
+        {
+            "shape": (60, 2),
+            "columns": ["a", "b"],
+            "dtypes": dtypes,
+            "__array__": lambda self, dtype=None, copy=None: X[:, :2],
+            "__getitem__": lambda self, rows: X[rows, :2],
+        },
+    )()
+
+
+@pytest.mark.parametrize(
+    ("given", "words", "error"),
+    [
+        (frame(d="red"), ("'red' at row 0, column 3 ('d')", "OneHotEncoder"), ValueError),
+        (
+            frame(d=pd.Categorical(["red", "blue"] * 30)),
+            ("'red' at row 0, column 3 ('d')", "OneHotEncoder"),
+            ValueError,
+        ),
+        (frame(d=pd.Timestamp("2020-01-01")), ("at row 0, column 3 ('d')", "Timestamp"), TypeError),
+        (frame(b=np.nan), ("NaN at row 0, column 1 ('b')", "impute"), ValueError),
+        (polars("Date"), ("dates or durations", "column 0 ('a')"), TypeError),
+        (type("LazyFrame", (), {})(), ("of type LazyFrame", ".collect()"), TypeError),
+        (type("AnnData", (), {"shape": (60, 4)})(), ("of type AnnData", "adata.X"), TypeError),
+        (type("NpzFile", (), {})(), ("of type NpzFile", "by its name"), TypeError),
+        ((row for row in X), ("of type generator", "fit_chunks"), TypeError),
+        ([X, Y], ("of type list", "2 tables", "fit(X, y)"), TypeError),
+        ((X, X), ("of type tuple", "2 tables", "fit(X, y)"), TypeError),
+        (
+            type("DataFrame", (), {"shape": (60, 4), "to_dask_array": None})(),
+            ("dask data frame", "to_dask_array(lengths=True)"),
+            TypeError,
+        ),
+        (np.zeros(60, [("a", float), ("b", int)]), ("fields a, b", "unstructured"), ValueError),
+        ([[1.0, 2.0], [3.0]], ("cannot be read as a table", "inhomogeneous"), ValueError),
+        ({"a": X}, ("got 0D array", "of type dict"), ValueError),
+    ],
+    ids=str.split(
+        "text category dates NaN polars lazy anndata npz generator list tuple dask fields ragged 0D"
+    ),
+)
+def test_what_people_have_that_is_no_table_of_numbers(given, words, error):
+    refused(lambda: rcca().fit(given, Y), "X", *words, error=error)
+    if not isinstance(given, np.ndarray):  # one-dimensional, y is one column
+        refused(lambda: rcca().fit(X, given), "y", *words, error=error)
+    refused(lambda: rpca().fit(given), "X", *words, error=error)
+
+
+@pytest.mark.parametrize("estimator", [rcca(), RCCACV(2), FeatureRidge()], ids=str)
+def test_a_forgotten_second_view(estimator):
+    refused(lambda: estimator.fit(X), "y is None", "as two arguments: fit(X, y)")
+
+
+class Table:
+    """A table on disk whose slices are not what its shape announces."""
+
+    def __init__(self, shape, rows):
+        self.shape, self.rows = shape, rows
+
+    def __getitem__(self, rows):
+        return self.rows[rows]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (Table((60, 4), X[:59]), ("shape (60, 4)", "of shape (59, 4) for rows 0:60")),
+        (Table((60, 4), X[:, :3]), ("shape (60, 4)", "3) for rows 0:")),
+        # As netCDF4 gives them; np.asarray would take what is behind the mask.
+        (Table((60, 4), MASKED), ("masked entry in row 7",)),
+    ],
+    ids=["rows", "columns", "masked"],
+)
+def test_slices_that_are_not_as_announced(given, words):
+    refused(lambda: rcca().fit(given, Y), "X", *words)
+    refused(lambda: fitted().transform(given), "X", *words)

@@ -1,12 +1,15 @@
 """One pass over the rows: grids, shards, streams, tables larger than memory, and their moments."""
 
 import tracemalloc
+import weakref
+from collections import Counter
 
 import numpy as np
 import pytest
+import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
 
-from rnca import RCCA, RPCA, Moments, NystroemFeatures
+from rnca import RCCA, RPCA, FeatureRidge, Moments, NystroemFeatures
 from rnca._core.rows import View, rechunk, shard_bounds
 
 
@@ -65,6 +68,88 @@ def test_a_table_on_disk_is_read_by_slices():
     # The mean and both rows of the pairs take about 4,000 rows each, mostly 64 or fewer apart: 13
     # slices of 4,096 rows and some 30 gaps. The 100 landmarks are read one by one at most.
     assert table.reads <= 3 * (13 + 50) + 100
+
+
+class Computed:
+    """How often each block of a dask array is computed, and how many of its rows are in memory."""
+
+    def __init__(self, array, chunks):
+        self.times, self.rows, self.most = Counter(), 0, 0
+        dask = pytest.importorskip("dask.array")
+        blocks = dask.from_array(array, chunks=chunks)
+        self.array = blocks.map_blocks(self._block, dtype=array.dtype, meta=array[:0])
+
+    def _block(self, block, block_info):
+        computed = block.copy()
+        self.times[block_info[0]["chunk-location"]] += 1
+        self.rows += len(computed)
+        self.most = max(self.most, self.rows)
+        weakref.finalize(computed, self._dropped, len(computed))
+        return computed
+
+    def _dropped(self, rows):
+        self.rows -= rows
+
+
+# Blocks as long as a chunk of the library, shorter, longer, and cut by columns as well.
+CUTS = [(64, -1), (7, -1), (1000, -1), (150, 2), (-1, 1)]
+
+
+@pytest.mark.parametrize("cut", CUTS, ids=str)
+def test_a_pass_computes_each_dask_block_once_and_keeps_two(cut):
+    X = np.random.default_rng(0).normal(size=(3000, 4))
+    data = Computed(X, cut)
+    view = View(data.array)
+    with pytest.importorskip("dask").config.set(scheduler="synchronous"):
+        rows = [view.read(start, min(start + 64, 3000)).copy() for start in range(0, 3000, 64)]
+    assert_array_equal(np.concatenate(rows), X)
+    assert set(data.times.values()) == {1}
+    columns, block = len(data.array.chunks[1]), max(data.array.chunks[0])
+    assert data.most <= columns * (block if block == 3000 else max(2 * block, 64 + 2 * block))
+    assert_array_equal(view.read(100, 200), X[100:200])  # going back
+    index = np.array([2999, 5, 5, 700])
+    assert_array_equal(view.take(index), X[index])
+
+
+def test_estimators_read_dask_and_xarray_arrays_by_blocks():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20_000, 3)), rng.normal(size=20_000)
+    model = RCCA(2, n_features=10, dtype="float64", random_state=0)
+    ridge = FeatureRidge(n_features=10, random_state=0)
+    expected = model.fit(X, X**2).transform(X), model.score(X, X**2), ridge.fit(X, y).predict(X)
+    data = Computed(X, (1000, 2))
+    blocks = data.array
+    # Stands in for one of xarray, which the tests do not install.
+    labelled = {"shape": X.shape, "chunks": blocks.chunks, "data": blocks, "columns": [0, 1, 2]}
+    array_of_xarray = type("DataArray", (), {"__module__": "xarray.core", **labelled})()
+    with pytest.importorskip("dask").config.set(scheduler="synchronous"):
+        for given in (blocks, array_of_xarray):
+            assert_allclose(model.fit(given, blocks**2).transform(given), expected[0], rtol=1e-9)
+            assert_allclose(model.score(given, blocks**2), expected[1], rtol=1e-9)
+            assert_allclose(ridge.fit(given, y).predict(given), expected[2], rtol=1e-9)
+        targets = pytest.importorskip("dask.array").from_array(y, chunks=3000)
+        assert_allclose(ridge.fit(X, targets).predict(X), expected[2], rtol=1e-9)
+    # Two views, of each two blocks and what joins them, all cut in two by columns.
+    assert data.most <= 2 * 2 * 3 * 1000 < len(X)
+    # A fit reads a view three times: pilot rows, pairs for the width, the pass.
+    fit, transform, score, fit_ridge, predict = 3 + 3, 1, 1 + 1, 3, 1
+    assert set(data.times.values()) == {2 * (fit + transform + score + fit_ridge + predict)}
+
+
+def test_dask_blocks_may_be_sparse_or_empty_but_not_masked_or_of_unknown_length():
+    dask = pytest.importorskip("dask.array")
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    blocks = dask.from_array(X, chunks=(100, 3))
+    sparse = View(blocks.map_blocks(scipy.sparse.csr_matrix))
+    assert_array_equal(sparse.read(50, 250), X[50:250])
+    gaps = View(dask.concatenate([blocks[:0], blocks, blocks[:0], blocks[:1]]))
+    assert_array_equal(gaps.read(0, 301), np.r_[X, X[:1]])
+    masked = View(dask.ma.masked_equal(blocks, X[250, 1]))
+    for read in (lambda: masked.read(200, 300), lambda: masked.take(np.array([3, 250]))):
+        with pytest.raises(ValueError, match="X has a masked entry in row 250"):
+            read()
+    with pytest.raises(ValueError, match=r"unknown number of rows.* compute_chunk_sizes\(\)"):
+        View(blocks[blocks[:, 0] > 0])
 
 
 @pytest.mark.parametrize(("estimator", "views_read"), [(RCCA, 2), (RPCA, 1)])

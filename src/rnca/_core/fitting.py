@@ -385,7 +385,7 @@ class FeatureFit(BaseEstimator):
 class TwoViewFit(FeatureFit):
     """Base of the fits to rows of X and y."""
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to two views of the same samples.
 
         Parameters

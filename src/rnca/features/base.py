@@ -260,7 +260,8 @@ def _median_gamma(view: View, rng: np.random.Generator) -> float:
     first = rng.integers(n, size=_MEDIAN_PAIRS)
     second = rng.integers(n - 1, size=_MEDIAN_PAIRS)
     second += second >= first
-    difference = view.take(first) - view.take(second).astype(np.float64)
+    rows = view.take(np.concatenate([first, second]))
+    difference = np.subtract(*np.split(rows, 2), dtype=np.float64)
     squared = np.einsum("ij,ij->i", difference, difference)
     positive = squared[squared > 0]
     if not positive.size:
