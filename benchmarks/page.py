@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from rnca._core.files import replacing
+from rnca.files import replacing
 from workflow.lib.tables import fitted_exponent
 
 # A heading and a paragraph for each part.

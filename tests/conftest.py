@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 
 from grouping import pytest_collection_modifyitems  # noqa: F401  (a hook)
 from projects import Project
-from rnca._core import spectral
+from rnca import spectral
 from workflow.data.catalogue import CATALOGUE, availability, prepare
 from workflow.data.fetch import mirror_directory
 

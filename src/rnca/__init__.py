@@ -6,8 +6,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _MODULES = {
-    "_core.moments": ("Moments",),
-    "_core.rows": ("shard_bounds",),
+    "moments": ("Moments",),
+    "rows": ("shard_bounds",),
     "autoencoder": ("RandomizedAutoencoder",),
     "cca": ("RCCA",),
     "clustering": ("RSpectralClustering",),

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from rnca._core.estimators import RowsTransformer, assign, check_columns, check_count
-from rnca._core.rows import PILOT_ROWS, ComputedRows, FloatArray, Matrix, View, grid
-from rnca._core.seeding import seeds
 from rnca.features import FeatureMap, LinearFeatures
 from rnca.pca import RPCA
 from rnca.regression import FeatureRidge
+from rnca.rows import PILOT_ROWS, ComputedRows, FloatArray, Matrix, View, grid
+from rnca.seeding import seeds
 
 # Of the largest variance of a component: below it there is nothing but rounding.
 _NEGLIGIBLE = 1e-14

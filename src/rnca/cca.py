@@ -13,9 +13,13 @@ from rnca._core import conditioning, fitting
 from rnca._core.conditioning import ERROR_LIMIT, NOISE_LIMIT, ROUNDING
 from rnca._core.estimators import Labelled, RowsMixin, check_count, check_regs, pair, warn
 from rnca._core.fitting import FeatureFit, Maps
-from rnca._core.method import Whitened, canonical, whiten_pair
-from rnca._core.moments import Correlations, Moments, crossed
-from rnca._core.rows import (
+from rnca._core.streaming import centred_features, check_width, projected, projected_chunks
+from rnca.features import FeatureMap
+from rnca.inference import PermutationResult, binned_means, permutation_test
+from rnca.method import Whitened, canonical, whiten_pair
+from rnca.moments import Correlations, Moments, crossed
+from rnca.regression import FeatureRidge
+from rnca.rows import (
     ComputedRows,
     FloatArray,
     Matrix,
@@ -24,10 +28,6 @@ from rnca._core.rows import (
     grid,
     view_of_columns,
 )
-from rnca._core.streaming import centred_features, check_width, projected, projected_chunks
-from rnca.features import FeatureMap
-from rnca.inference import PermutationResult, binned_means, permutation_test
-from rnca.regression import FeatureRidge
 
 
 def _has_predictor(model: "RCCA") -> bool:

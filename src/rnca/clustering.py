@@ -13,13 +13,13 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from rnca._core.estimators import RowsTransformer, assign, check_columns, check_count, warn
 from rnca._core.fitting import unfitted_map
-from rnca._core.method import accumulate, draw, principal
-from rnca._core.moments import Moments
-from rnca._core.rows import FloatArray, Matrix, View, check_at_least_two_rows, grid
-from rnca._core.seeding import seeds, streams
 from rnca._core.streaming import feature_chunks, head_means, projected_chunks, with_progress
 from rnca.features import FeatureMap, NystroemFeatures
 from rnca.features.base import local_gamma
+from rnca.method import accumulate, draw, principal
+from rnca.moments import Moments
+from rnca.rows import FloatArray, Matrix, View, check_at_least_two_rows, grid
+from rnca.seeding import seeds, streams
 
 # Relative eigengap below which clusters are arbitrary. On moons, rings and blobs those found were
 # right above 0.28 and wrong below 0.11.

@@ -13,8 +13,8 @@ from scipy.stats import rankdata
 from tqdm import tqdm
 
 from rnca._core.estimators import check_count
-from rnca._core.rows import Matrix, View, check_at_least_two_rows, check_pair, view_of_columns
-from rnca._core.seeding import streams
+from rnca.rows import Matrix, View, check_at_least_two_rows, check_pair, view_of_columns
+from rnca.seeding import streams
 
 # A column is dropped if its residual after projection on the previous columns is below this
 # fraction of its norm.

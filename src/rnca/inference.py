@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rnca._core.estimators import check_count
-from rnca._core.moments import Correlations, paired
-from rnca._core.rows import FloatArray, Matrix
-from rnca._core.seeding import streams
+from rnca.moments import Correlations, paired
+from rnca.rows import FloatArray, Matrix
+from rnca.seeding import streams
 
 Order = npt.NDArray[np.int64]
 

@@ -18,9 +18,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from rnca._core.conditioning import ERROR_LIMIT
 from rnca._core.estimators import RowsTransformer, assign, check_columns, check_count, warn
-from rnca._core.moments import Moments
-from rnca._core.rows import FloatArray, Matrix, View
 from rnca.cca import RCCA
+from rnca.moments import Moments
+from rnca.rows import FloatArray, Matrix, View
 
 # Within-class variance below this fraction counts as zero.
 _NO_SPREAD = 1e-9

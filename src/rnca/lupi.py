@@ -32,13 +32,13 @@ from rnca._core.estimators import (
     pair,
 )
 from rnca._core.fitting import unfitted_map
-from rnca._core.method import draw, whiten
-from rnca._core.moments import Moments
-from rnca._core.rows import FloatArray, Matrix, View, check_at_least_two_rows, check_pair, grid
-from rnca._core.seeding import seeds
-from rnca._core.spectral import column_signs
 from rnca._core.streaming import centred_features, feature_chunks, projected
 from rnca.features import FeatureMap
+from rnca.method import draw, whiten
+from rnca.moments import Moments
+from rnca.rows import FloatArray, Matrix, View, check_at_least_two_rows, check_pair, grid
+from rnca.seeding import seeds
+from rnca.spectral import column_signs
 
 Codes = npt.NDArray[np.intp]
 

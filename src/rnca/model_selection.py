@@ -14,13 +14,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rnca._core.estimators import RowsMixin, check_count, check_regs, pair, warn
-from rnca._core.method import canonical, whiten_pair
-from rnca._core.moments import Moments, paired
-from rnca._core.rows import Matrix, View
 from rnca._core.streaming import feature_chunks, head_means
 from rnca.cca import RCCA
 from rnca.features import LinearFeatures
 from rnca.inference import check_groups
+from rnca.method import canonical, whiten_pair
+from rnca.moments import Moments, paired
+from rnca.rows import Matrix, View
 
 Sizes = list[tuple[int, int]]
 Problem = tuple[Sizes, list[Moments]]

@@ -11,11 +11,11 @@ from rnca._core import fitting
 from rnca._core.conditioning import ERROR_LIMIT
 from rnca._core.estimators import RowsTransformer, check_count, warn
 from rnca._core.fitting import FeatureFit, Maps
-from rnca._core.method import principal
-from rnca._core.moments import Moments
-from rnca._core.rows import FloatArray
 from rnca._core.streaming import projected
 from rnca.features import FeatureMap
+from rnca.method import principal
+from rnca.moments import Moments
+from rnca.rows import FloatArray
 
 
 class RPCA(RowsTransformer, FeatureFit):

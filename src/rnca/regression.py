@@ -9,11 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from rnca._core.estimators import RowsMixin, check_dtype, check_reg
 from rnca._core.fitting import FeatureFit, Maps, unfitted_maps
-from rnca._core.method import whiten
-from rnca._core.moments import Moments
-from rnca._core.rows import FloatArray, View
 from rnca._core.streaming import projected
 from rnca.features import FeatureMap, JointFeatures, LinearFeatures
+from rnca.method import whiten
+from rnca.moments import Moments
+from rnca.rows import FloatArray, View
 
 
 class FeatureRidge(RowsMixin, RegressorMixin, FeatureFit):

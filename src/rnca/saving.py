@@ -9,9 +9,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 import rnca
-from rnca._core.files import opened_archive, read_member, replacing
 from rnca.clustering import DegreeNormalised
 from rnca.features.linear import JointFeatures
+from rnca.files import opened_archive, read_member, replacing
 
 _FORMAT = 1
 # Not public, but held by models that are.

@@ -24,9 +24,9 @@ from threadpoolctl import threadpool_limits
 
 import oracles
 from rnca import RCCA, RPCA, FourierFeatures, Moments, NystroemFeatures, median_gamma
-from rnca._core.moments import Correlations
-from rnca._core.rows import shard_bounds
 from rnca.inference import binned_means
+from rnca.moments import Correlations
+from rnca.rows import shard_bounds
 from workflow.lib.exact import kernel_cca, kernel_pca
 
 KINDS = ["fourier", "fastfood", "nystroem", "linear"]

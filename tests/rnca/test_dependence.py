@@ -10,8 +10,8 @@ from scipy.signal import lfilter
 from scipy.stats import binom
 
 from rnca import RCCA, rdc, rdc_matrix, rdc_test
-from rnca._core.seeding import streams
 from rnca.inference import permutation_test
+from rnca.seeding import streams
 
 ALPHA = 0.05
 RNG = np.random.default_rng(0)

@@ -14,11 +14,11 @@ from numpy.testing import assert_allclose, assert_array_equal, assert_equal
 from sklearn.exceptions import NotFittedError
 
 from rnca import RCCA, RPCA, FourierFeatures, Moments, NystroemFeatures, load_model, save_model
-from rnca._core.files import replacing
+from rnca.files import replacing
 
 KILLED = """
 import os, signal, sys
-from rnca._core.files import replacing
+from rnca.files import replacing
 with replacing(sys.argv[1]) as partial:
     partial.write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rnca import RCCA, RPCA, FourierFeatures, Moments, NystroemFeatures
-from rnca._core.rows import grid, rechunk, shard_bounds
+from rnca.rows import grid, rechunk, shard_bounds
 
 seeds = st.integers(0, 2**32 - 1)
 kernel_kinds = st.sampled_from(["fourier", "nystroem"])

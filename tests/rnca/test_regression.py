@@ -12,7 +12,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import r2_score
 
 from rnca import FeatureRidge, FourierFeatures, RandomizedAutoencoder
-from rnca._core.rows import shard_bounds
+from rnca.rows import shard_bounds
 
 DIGITS = load_digits().data / 16
 

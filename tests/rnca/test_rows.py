@@ -10,7 +10,7 @@ import scipy.sparse
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rnca import RCCA, RPCA, FeatureRidge, Moments, NystroemFeatures
-from rnca._core.rows import View, rechunk, shard_bounds
+from rnca.rows import View, rechunk, shard_bounds
 
 
 class SlicesOnly:

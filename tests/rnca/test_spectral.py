@@ -6,8 +6,8 @@ import scipy.linalg
 from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_limits
 
-from rnca._core import spectral
-from rnca._core.spectral import leading_eigh, leading_svd
+from rnca import spectral
+from rnca.spectral import leading_eigh, leading_svd
 
 ORDER, K = 600, 50
 TOLERANCE = 1e-8  # relative to the largest singular value

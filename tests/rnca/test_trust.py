@@ -31,7 +31,7 @@ from rnca import (
 from rnca.regression import FeatureRidge
 
 SMALL = {"n_features": 20, "random_state": 0, "chunk_size": 100}
-SVD = "rnca._core.method.leading_svd"
+SVD = "rnca.method.leading_svd"
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ ESTIMATORS = {
         transformed,
         SVD,
     ),
-    "RPCA": (RPCA(2, **SMALL), "", transformed, "rnca._core.method.leading_eigh"),
+    "RPCA": (RPCA(2, **SMALL), "", transformed, "rnca.method.leading_eigh"),
     "RLDA": (RLDA(**SMALL, reg=1e-3), "classes", lambda m, X: m.predict_proba(X), SVD),
     "RSpectralClustering": (
         RSpectralClustering(3, **SMALL),
@@ -235,16 +235,14 @@ def test_a_fit_that_grows_leaves_the_moments_of_others(views, model, count):
 
 
 @pytest.mark.parametrize(("model", "count"), GROWING, ids=["RCCA", "RPCA"])
-@pytest.mark.parametrize(
-    "step", ["_core.moments._add_shifted", "_core.moments._plus_product", "solution"]
-)
+@pytest.mark.parametrize("step", ["moments._add_shifted", "moments._plus_product", "solution"])
 def test_an_interrupted_partial_fit_changes_nothing(views, monkeypatch, model, count, step):
     first, second = (
         [view[rows] for view in views[:count]] for rows in (slice(300), slice(300, 600))
     )
     model = clone(model).fit(*first)
     before, xx = dict(vars(model)), model.moments_.products[0, 0].copy()
-    solver = "_core.method.leading_svd" if count == 2 else "_core.method.leading_eigh"
+    solver = "method.leading_svd" if count == 2 else "method.leading_eigh"
     with monkeypatch.context() as patch:
         patch.setattr(f"rnca.{solver if step == 'solution' else step}", interrupted)
         with pytest.raises(KeyboardInterrupt):

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from pydantic import Field, StringConstraints
 from scipy.io import loadmat, whosmat
 
-from rnca._core.files import MOST_IN_A_BYTE, read_member
+from rnca.files import MOST_IN_A_BYTE, read_member
 from workflow.data import DataError
 from workflow.data.catalogue import Facts
 from workflow.data.errors import visible

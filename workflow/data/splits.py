@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rnca._core.files import read_member, replacing
+from rnca.files import read_member, replacing
 from workflow.data import DataError
 
 Seed = int | Sequence[int] | np.random.SeedSequence

@@ -11,8 +11,7 @@ import scipy.linalg
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import rbf_kernel
 
-from rnca._core.estimators import pair
-from rnca._core.spectral import leading_eigh
+from rnca.spectral import leading_eigh
 
 Matrix = npt.NDArray[np.float64]
 
@@ -62,8 +61,9 @@ def kernel_cca(X: Any, Y: Any, n_components: int, *, gamma: Any, reg: Any) -> Ke
     ``gamma`` and ``reg`` are numbers or (x, y) pairs: kernel widths, and the γ_x and γ_y added to
     the kernel matrices.
     """
-    given = zip((X, Y), pair(gamma, "gamma"), pair(reg, "reg"), strict=True)
-    bases = [regularised_basis(centred_kernel(data, width), own) for data, width, own in given]
+    widths, regs = ((v, v) if np.ndim(v) == 0 else v for v in (gamma, reg))
+    kernels = map(centred_kernel, (X, Y), widths)
+    bases = [regularised_basis(K, own) for K, own in zip(kernels, regs, strict=True)]
     # λ² are the eigenvalues of Kx(Kx + γxI)⁻¹Ky(Ky + γyI)⁻¹, so λ the singular values below.
     P, correlations, Qt = scipy.linalg.svd(bases[0].T @ bases[1])
     root = np.sqrt(len(bases[0]) - 1)

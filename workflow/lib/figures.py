@@ -14,7 +14,7 @@ import pandas as pd
 from PIL import Image
 from sklearn.isotonic import isotonic_regression
 
-from rnca._core.files import replacing
+from rnca.files import replacing
 from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES
 
 matplotlib.use("Agg")

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from workflow.lib.provenance import write_record
 
@@ -44,6 +44,12 @@ def job(snakemake: Any) -> Iterator[SimpleNamespace]:
             file=sys.stderr,
         )
         sys.exit(1)
+
+
+def blas_threads() -> int:
+    """Return the number of threads that BLAS may use."""
+    pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    return max((pool["num_threads"] for pool in pools), default=1)
 
 
 def by_name(files: Any) -> dict[str, str]:

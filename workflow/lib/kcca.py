@@ -9,11 +9,10 @@ import scipy.linalg
 from scipy.linalg import lapack
 from tqdm import tqdm
 
-from rnca._core.estimators import pair
-from rnca._core.moments import Correlations
-from rnca._core.rows import View, check_pair, grid
-from rnca._core.seeding import seeds
 from rnca.features import NystroemFeatures
+from rnca.moments import Correlations
+from rnca.rows import View, check_pair, grid
+from rnca.seeding import seeds
 
 Matrix = npt.NDArray[np.float64]
 Product = Callable[[Matrix], Matrix]
@@ -63,7 +62,8 @@ class KCCA:
         """Fit to two views of the same samples, of shapes (n, p) and (n, q)."""
         views = [View(X, "X"), View(y, "y")]
         check_pair(*views)
-        n, regs, widths = len(views[0]), pair(self.reg, "reg"), pair(self.gamma, "gamma")
+        n = len(views[0])
+        regs, widths = ((v, v) if np.ndim(v) == 0 else v for v in (self.reg, self.gamma))
         # An error δ of K, up to n·eps, changes K(K + γI)⁻¹ by up to δ/γ.
         rounding = n * np.finfo(np.float64).eps / min(regs)
         if rounding > _LARGEST_ERROR:

@@ -20,7 +20,7 @@ import pandas as pd
 from threadpoolctl import threadpool_info
 
 import rnca
-from rnca._core.files import replacing
+from rnca.files import replacing
 from workflow.data import DataError
 from workflow.data.prepared import Prepared, load_prepared
 from workflow.lib.requests import read_request, spelled

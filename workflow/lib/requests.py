@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rnca._core.files import replacing
+from rnca.files import replacing
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = {"rnca": ROOT / "src" / "rnca", "workflow": ROOT / "workflow"}

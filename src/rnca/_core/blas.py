@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import get_blas_funcs
 from threadpoolctl import ThreadpoolController
 
-from rnca._core.rows import FloatArray
+from rnca.rows import FloatArray
 
 _BLOCK = 256
 _libraries = ThreadpoolController()

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rnca._core.moments import Moments, paired
-from rnca._core.rows import Matrix
 from rnca.features.base import FeatureMap
+from rnca.moments import Moments, paired
+from rnca.rows import Matrix
 
 if TYPE_CHECKING:
-    from rnca._core.method import Factor, Whitened
+    from rnca.method import Factor, Whitened
 
 ROUNDING = 1e-6
 """Largest difference of two correlations that rounding accounts for."""

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rnca._core.rows import View
+from rnca.rows import View
 
 
 def pair(value: Any, name: str) -> tuple[Any, Any]:

@@ -10,9 +10,12 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rnca._core.estimators import assign, check_columns, check_count, check_dtype, pair, single
-from rnca._core.method import accumulate, draw
-from rnca._core.moments import Moments
-from rnca._core.rows import (
+from rnca._core.streaming import check_width, head_means, with_progress
+from rnca.features import FEATURE_MAPS, FeatureMap, LinearFeatures
+from rnca.features.base import seeded
+from rnca.method import accumulate, draw
+from rnca.moments import Moments
+from rnca.rows import (
     View,
     check_at_least_two_rows,
     check_pair,
@@ -20,10 +23,7 @@ from rnca._core.rows import (
     rechunk,
     view_of_columns,
 )
-from rnca._core.seeding import seeds
-from rnca._core.streaming import check_width, head_means, with_progress
-from rnca.features import FEATURE_MAPS, FeatureMap, LinearFeatures
-from rnca.features.base import seeded
+from rnca.seeding import seeds
 
 Chunk = TypeVar("Chunk")
 Maps = Sequence[FeatureMap]

@@ -8,8 +8,8 @@ import numpy as np
 from tqdm import tqdm
 
 from rnca._core.blas import over_row_blocks
-from rnca._core.rows import FloatArray, Matrix, View, check_same_columns, grid
 from rnca.features.base import FeatureMap
+from rnca.rows import FloatArray, Matrix, View, check_same_columns, grid
 
 Chunk = TypeVar("Chunk")
 

@@ -9,8 +9,8 @@ from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 
 from rnca._core.estimators import RowsTransformer, assign, check_columns, is_number, warn
-from rnca._core.rows import FloatArray, Matrix, View, grid
-from rnca._core.seeding import streams
+from rnca.rows import FloatArray, Matrix, View, grid
+from rnca.seeding import streams
 
 _TRANSFORM_CHUNK = 2048
 _MEDIAN_PAIRS = 4_000

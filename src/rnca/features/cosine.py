@@ -10,9 +10,9 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from rnca._core.blas import over_row_blocks, product_into
-from rnca._core.rows import FloatArray, Matrix, View
-from rnca._core.seeding import streams
 from rnca.features.base import FeatureMap, resolve_gamma
+from rnca.rows import FloatArray, Matrix, View
+from rnca.seeding import streams
 
 Indices = npt.NDArray[np.integer[Any]]
 

@@ -7,9 +7,9 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from rnca._core.rows import FloatArray, View
-from rnca._core.seeding import seeds
 from rnca.features.base import FeatureMap, seeded
+from rnca.rows import FloatArray, View
+from rnca.seeding import seeds
 
 
 class LinearFeatures(FeatureMap):

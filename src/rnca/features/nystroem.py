@@ -7,9 +7,9 @@ import scipy.linalg
 from scipy.spatial.distance import cdist
 
 from rnca._core.blas import over_row_blocks, product_into
-from rnca._core.rows import FloatArray, View
-from rnca._core.seeding import streams
 from rnca.features.base import FeatureMap, resolve_gamma
+from rnca.rows import FloatArray, View
+from rnca.seeding import streams
 
 # Added to the diagonal of the landmark kernel before it is factored. Fixed, since a value that
 # depended on m would break the prefix property.

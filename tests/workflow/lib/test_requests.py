@@ -68,7 +68,7 @@ def test_closures_of_the_stages():
         return {path.relative_to(requests.ROOT).as_posix() for path in files}
 
     fit, report = names("stages/rcca/fit.py"), names("stages/rcca/report.py")
-    assert {"src/rnca/cca.py", "src/rnca/_core/moments.py", "workflow/lib/job.py"} <= fit
+    assert {"src/rnca/cca.py", "src/rnca/moments.py", "workflow/lib/job.py"} <= fit
     assert "workflow/stages/rcca/table1.py" in report
     assert not {"src/rnca/cca.py", "workflow/data/catalogue.py"} & report
     assert not {"workflow/stages/rcca/dcca.py", "workflow/lib/kcca.py"} & (report | fit)

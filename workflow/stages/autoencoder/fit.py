@@ -14,14 +14,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from PIL import Image
 
-from rnca._core.blas import blas_threads
-from rnca._core.rows import FloatArray, View, grid
 from rnca.autoencoder import RandomizedAutoencoder
 from rnca.features import FourierFeatures, median_gamma
+from rnca.rows import FloatArray, View, grid
 from workflow.data.prepared import Prepared
 from workflow.data.splits import fraction_split
 from workflow.data.views import RowView
-from workflow.lib.job import job
+from workflow.lib.job import blas_threads, job
 from workflow.lib.provenance import peak_mb, read_prepared, write_csv
 from workflow.lib.seeding import derived_seed
 

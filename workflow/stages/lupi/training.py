@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rnca._core.method import Factor, whiten
-from rnca._core.moments import Moments
 from rnca.features import FourierFeatures
 from rnca.lupi import Cells, canonical_bases, nearest_rotation, second_view
+from rnca.method import Factor, whiten
+from rnca.moments import Moments
 
 Matrix = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]

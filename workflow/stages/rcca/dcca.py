@@ -12,13 +12,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from rnca._core.files import replacing
-from rnca._core.rows import FloatArray, grid
-from rnca._core.seeding import streams
 from rnca.cca import RCCA
+from rnca.files import replacing
+from rnca.rows import FloatArray, grid
+from rnca.seeding import streams
+from workflow.lib.job import blas_threads
 from workflow.stages.rcca.networks import Adam, Network, minimised
 
 # Enough to find the canonical variables of the outputs while training: all rows serve at the end.
@@ -327,8 +328,8 @@ def correlation_and_slopes(hx: FloatArray, hy: FloatArray, reg: float) -> tuple[
 @contextmanager
 def _workers() -> Iterator[Run]:
     """As many threads as BLAS may use, with BLAS held to one thread in each."""
-    counts = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(max(counts, default=1)) as pool:
+    workers = blas_threads()
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
         yield pool.map
 
 

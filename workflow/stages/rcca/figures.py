@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from rnca._core.moments import Correlations
+from rnca.moments import Correlations
 from workflow.data import DataError
 from workflow.lib.figures import (
     FAINT,

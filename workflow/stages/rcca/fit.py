@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from rnca._core.moments import Moments
-from rnca._core.rows import shard_bounds
 from rnca.cca import RCCA
 from rnca.features import NystroemFeatures, median_gamma
 from rnca.inference import PermutationResult
+from rnca.moments import Moments
+from rnca.rows import shard_bounds
 from workflow.data.prepared import Prepared
 from workflow.data.splits import Split
 from workflow.lib.job import job

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import psutil
 
-from rnca._core.files import replacing
+from rnca.files import replacing
 from workflow.data.prepared import Prepared
 from workflow.data.splits import Split
 from workflow.lib.job import job

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from rnca._core.files import replacing
 from rnca.cca import RCCA
+from rnca.files import replacing
 from rnca.model_selection import RCCACV
 from rnca.saving import save_model
 from workflow.data.prepared import Prepared

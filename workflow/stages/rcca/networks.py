@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.optimize
 
-from rnca._core.rows import FloatArray, grid
+from rnca.rows import FloatArray, grid
 
 _CHUNK = 4096
 # Kingma and Ba's constants.

@@ -10,8 +10,8 @@ import pandas as pd
 import scipy.linalg
 from threadpoolctl import threadpool_limits
 
-from rnca._core.method import whiten_pair
-from rnca._core.spectral import leading_svd
+from rnca.method import whiten_pair
+from rnca.spectral import leading_svd
 from workflow.data.prepared import Prepared
 from workflow.lib.job import job
 from workflow.lib.provenance import peak_mb, read_prepared, write_csv

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import blas
 
-from rnca._core.files import opened_archive, read_member, replacing
-from rnca._core.rows import FloatArray, Matrix, grid
+from rnca.files import opened_archive, read_member, replacing
+from rnca.rows import FloatArray, Matrix, grid
 
 _FORMAT = 2
 _BLOCK = 512

@@ -25,11 +25,11 @@ import numpy as np
 from scipy.linalg import blas, lapack, solve_triangular
 
 from rnca._core.conditioning import refuse_above_one, refuse_dependent
-from rnca._core.moments import Moments
-from rnca._core.rows import Matrix, View
-from rnca._core.spectral import column_signs, leading_eigh, leading_svd
 from rnca._core.streaming import feature_chunks
 from rnca.features.base import FeatureMap
+from rnca.moments import Moments
+from rnca.rows import Matrix, View
+from rnca.spectral import column_signs, leading_eigh, leading_svd
 
 
 def draw(unfitted: Sequence[FeatureMap], views: Sequence[View]) -> list[FeatureMap]:

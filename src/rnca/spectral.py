@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.linalg
 
-from rnca._core.rows import Matrix
+from rnca.rows import Matrix
 
 Product = Callable[[Matrix], Matrix]
 Scales = Callable[[Matrix], Matrix]
