@@ -103,7 +103,8 @@ class FeatureRidge(RowsMixin, RegressorMixin, FeatureFit):
         view = self._view_to_use(X, "coef_")
         predicted = projected(self.map_, view, self.mean_, self.coef_, self.chunk_size)
         predicted += self.intercept_.astype(predicted.dtype)
-        return predicted[:, 0] if self.map_y_.is_flat_ else predicted
+        is_flat = getattr(self.map_y_, "is_flat_", vars(self).get("_one_column_"))  # of 0.1.0
+        return predicted[:, 0] if is_flat else predicted
 
     def _drawn(self, views: Sequence[View]) -> list[FeatureMap]:
         maps = super()._drawn(views)
