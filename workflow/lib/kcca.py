@@ -1,11 +1,7 @@
-"""Exact kernel CCA of tens of thousands of rows.
+"""Exact kernel CCA of tens of thousands of rows: one Cholesky factor per view, in one array."""
 
-Cubic in the number of rows n as any exact method, but with the smallest cubic term: one Cholesky
-factorisation per view, n³/3 operations each, at the speed of matrix products; the canonical
-variables then take a few dozen solves with these factors. Memory is one n × n array for both.
-"""
-
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,17 +16,14 @@ from rnca._core.seeding import seeds
 from rnca.features import NystroemFeatures
 
 Matrix = npt.NDArray[np.float64]
+Product = Callable[[Matrix], Matrix]
 
 _BLOCK = 512
 _WIDTH = 64
 _MOST_STEPS = 40
-# Of residuals, relative to ρ and the largest ρ: ρ then has half this error, and training
-# correlations and variables that are separate from others far less.
-_TOLERANCE = 1e-6
-# Relative norm below which a direction is one of the others, and an eigenvalue is a rounding error.
-_DEPENDENT = 1e-10
-# Largest error that rounding of the kernel matrices may cause.
-_LARGEST_ERROR = 1e-6
+_TOLERANCE = 1e-6  # of residuals, relative to ρ and the largest ρ: ρ has half this error
+_DEPENDENT = 1e-10  # relative norm below which a direction is one of the others
+_LARGEST_ERROR = 1e-6  # that rounding of the kernel matrices may cause
 
 
 def kcca_bytes(n: int, columns: int) -> int:
@@ -38,8 +31,7 @@ def kcca_bytes(n: int, columns: int) -> int:
 
     That is the factors, some thousand vectors, a block of the kernel, and the rows a few times.
     """
-    vectors = 2 * 20 * _WIDTH
-    return 8 * n * (n + 1 + vectors + _BLOCK + 4 * columns)
+    return 8 * n * (n + 1 + 2 * 20 * _WIDTH + _BLOCK + 4 * columns)
 
 
 class KCCA:
@@ -50,16 +42,9 @@ class KCCA:
     below, rounding of the kernel matrices could change the solution by more than 1e-6. Median
     widths and the start of the iteration follow from ``random_state``.
 
-    Attributes
-    ----------
-    correlations_ : ndarray of shape (n_components,)
-        The (regularised) kernel canonical correlations, decreasing.
-    training_correlations_ : ndarray of shape (n_components,)
-        Correlation of each pair of canonical variables on the training rows.
-    maps_ : pair of NystroemFeatures
-        Kernel values at all training rows.
-    coefficients_, shifts_ : pairs of ndarray of shape (n, n_components) and (n_components,)
-        Canonical variables are kernel values times coefficients, less shifts.
+    Fitting sets ``correlations_``, the (regularised) kernel canonical correlations, decreasing;
+    ``maps_``, kernel values at all training rows; and ``coefficients_`` and ``shifts_``: canonical
+    variables are kernel values times coefficients, less shifts.
     """
 
     def __init__(
@@ -71,204 +56,144 @@ class KCCA:
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
-        self.n_components = n_components
-        self.gamma = gamma
-        self.reg = reg
-        self.random_state = random_state
-        self.verbose = verbose
+        self.n_components, self.gamma, self.reg = n_components, gamma, reg
+        self.random_state, self.verbose = random_state, verbose
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to two views of the same samples, of shapes (n, p) and (n, q)."""
         views = [View(X, "X"), View(y, "y")]
         check_pair(*views)
-        self._check_rounding(len(views[0]))
-        seed_x, seed_y, seed_start = seeds(self.random_state, 3)
-        # Kernel values at all training rows: Nyström features without an approximation.
+        n, regs, widths = len(views[0]), pair(self.reg, "reg"), pair(self.gamma, "gamma")
+        # An error δ of K, up to n·eps, changes K(K + γI)⁻¹ by up to δ/γ.
+        rounding = n * np.finfo(np.float64).eps / min(regs)
+        if rounding > _LARGEST_ERROR:
+            raise ValueError(
+                f"reg={min(regs)!r}: with {n} rows, rounding of the kernel matrix changes the "
+                f"solution by more than {_LARGEST_ERROR:g} where reg is below "
+                f"{rounding * min(regs) / _LARGEST_ERROR:.1e}. Raise reg."
+            )
+        *draws, seed = seeds(self.random_state, 3)
         maps = [
             NystroemFeatures(
-                landmarks=view.data, gamma=width, random_state=seed, dtype="float64"
+                landmarks=view.data, gamma=width, random_state=draw, dtype="float64"
             ).fit_view(view)
-            for view, width, seed in zip(
-                views, pair(self.gamma, "gamma"), (seed_x, seed_y), strict=True
-            )
+            for view, width, draw in zip(views, widths, draws, strict=True)
         ]
-        factors = _Factors(maps, views, pair(self.reg, "reg"), self.verbose)
-        start = np.random.default_rng(seed_start).standard_normal((len(views[0]), _WIDTH))
-        squares, Z = _leading(factors, start, self.n_components, self.verbose)
-        correlations = np.sqrt(squares)
-        # The variables' values f = Rx g/ρ and g = Ry f/ρ on the training rows are the kernels times
-        # α = (Kx + γx)⁻¹ g/ρ and β = (Ky + γy)⁻¹ f/ρ; here g = Z.
-        root = np.sqrt(len(start) - 1)
-        f = factors.shrink(0, Z) / correlations
-        coefficients = [root * factors.solve(i, g) / correlations for i, g in enumerate((Z, f))]
-        shifts = [mean @ weights for mean, weights in zip(factors.means, coefficients, strict=True)]
-        del factors
-        variables = map(_variables, views, maps, coefficients, shifts)
-        training = _correlations(*variables)
-        self._check_training(training, _correlations(f, Z))
-        self.correlations_, self.training_correlations_ = correlations, training
-        self.maps_, self.coefficients_, self.shifts_ = maps, coefficients, shifts
+        # The two triangles, with their diagonals, have no element in common.
+        packed = np.empty((n + 1, n))
+        triangles = packed[:n].T, packed[1:]
+        progress = tqdm(desc=f"kernel CCA of {n} rows", disable=not self.verbose, unit="step")
+        with progress:
+            solve_x, solve_y = map(_inverse, maps, views, triangles, regs)
+            start = np.random.default_rng(seed).standard_normal((n, _WIDTH))
+            squares, g = _leading(
+                lambda v: solve_x(v).values,
+                lambda v: solve_y(v).values,
+                start - start.mean(axis=0),
+                self.n_components,
+                max(_DEPENDENT, rounding),
+                progress,
+            )
+        # The variables' values on the training rows are f = Rx g/ρ and g = Ry f/ρ.
+        scale = np.sqrt((n - 1) / squares)
+        of_x = solve_x(g * scale)
+        of_y = solve_y(of_x.values / np.sqrt(squares))
+        self.correlations_, self.maps_ = np.sqrt(squares), maps
+        self.coefficients_ = of_x.coefficients, of_y.coefficients
+        self.shifts_ = of_x.shift, of_y.shift
         return self
 
     def transform(self, X: Any, y: Any) -> tuple[Matrix, Matrix]:
         """Canonical variables of rows of both views, of mean 0 over the training rows."""
-        fitted = zip(self.maps_, self.coefficients_, self.shifts_, strict=True)
-        views = View(X, "X"), View(y, "y")
-        x, y = (_variables(view, *own) for view, own in zip(views, fitted, strict=True))
+        x, y = map(_variables, (X, y), self.maps_, self.coefficients_, self.shifts_)
         return x, y
 
     def component_correlations(self, X: Any, y: Any) -> npt.NDArray[np.float64]:
         """Correlation of each pair of canonical variables on the given rows, signed."""
-        return _correlations(*self.transform(X, y))
+        return Correlations().update(*self.transform(X, y)).values()
 
     def score(self, X: Any, y: Any) -> float:
         """Sum over components of the absolute correlation on the given rows."""
         return float(np.abs(self.component_correlations(X, y)).sum())
 
-    def _check_training(self, found: Matrix, solved: Matrix) -> None:
-        """Compare the correlations of the fitted functions with those of the solution."""
-        error = np.abs(found - solved).max()
-        if not error <= _LARGEST_ERROR:
-            raise FloatingPointError(
-                f"reg={self.reg!r}: on the training rows the canonical variables correlate "
-                f"{error:.1e} more or less than the solution says; at most {_LARGEST_ERROR:g} is "
-                "rounding. Raise reg."
-            )
 
-    def _check_rounding(self, n: int) -> None:
-        for value in pair(self.reg, "reg"):
-            # An error δ of K, up to n·eps, changes K(K + γI)⁻¹ by up to δ/γ.
-            least = n * np.finfo(np.float64).eps / _LARGEST_ERROR
-            if value < least:
-                raise ValueError(
-                    f"reg={value!r}: with {n} rows, rounding of the kernel matrix changes the "
-                    f"solution by more than {_LARGEST_ERROR:g} where reg is below {least:.1e}. "
-                    "Raise reg."
-                )
+class _Functions(NamedTuple):
+    """R = HKH(HKH + reg·I)⁻¹ times columns of mean 0: ``values`` on the training rows.
 
-
-def _variables(view: View, kernel: NystroemFeatures, weights: Matrix, shift: Matrix) -> Matrix:
-    """Kernel values of the rows times weights, less a shift."""
-    values = np.empty((_BLOCK, kernel.n_features_out))
-    parts = []
-    for low, high in grid(0, len(view), _BLOCK):
-        rows = values[: high - low]
-        kernel.features(view.read(low, high), rows)
-        parts.append(rows @ weights - shift)
-    return np.concatenate(parts)
-
-
-def _correlations(x_variables: Matrix, y_variables: Matrix) -> Matrix:
-    return Correlations().update(x_variables, y_variables).values()
-
-
-class _Factors:
-    """Cholesky factors of Kx + γx·I and Ky + γy·I, K centred, in one array of n + 1 rows.
-
-    That of Kx takes the upper triangle of the first n rows, that of Ky the lower triangle of the
-    last n, both with their diagonals: they have no element in common. The kernels, a pair of
-    `NystroemFeatures`, have all rows of the views as landmarks; ``means`` are the means of each row
-    of the kernel matrices before centring.
+    HKH is the centred kernel matrix; elsewhere they are kernel values times ``coefficients``, less
+    ``shift``.
     """
 
-    def __init__(self, kernels: Any, views: Any, regs: Any, progress: bool) -> None:
-        n = len(views[0])
-        packed = np.empty((n + 1, n))
-        # LAPACK stores columns: what it sees are the transposes.
-        self._factors = [packed[:n].T, packed[1:].T]
-        self._uses_lower = [1, 0]
-        self.regs = regs
-        self.means = []
-        lower = [packed[:n].T, packed[1:]]
-        with tqdm(total=4, desc=f"kernels of {n} rows", disable=not progress) as bar:
-            for kernel, view, triangle, reg in zip(kernels, views, lower, regs, strict=True):
-                self.means.append(_fill(kernel, view, triangle))
-                np.einsum("ii->i", triangle)[:] += reg
-                bar.update()
-            for factor, uses_lower in zip(self._factors, self._uses_lower, strict=True):
-                _, info = lapack.dpotrf(factor, lower=uses_lower, clean=0, overwrite_a=1)
-                if info != 0:
-                    raise ValueError(
-                        f"a kernel matrix plus reg={regs} is not positive definite to rounding: "
-                        "raise reg."
-                    )
-                bar.update()
-
-    def solve(self, index: int, right: Matrix) -> Matrix:
-        """Multiply by (K + γI)⁻¹ of one view."""
-        solution: Matrix = lapack.dpotrs(
-            self._factors[index], right, lower=self._uses_lower[index]
-        )[0]
-        return solution
-
-    def shrink(self, index: int, right: Matrix) -> Matrix:
-        """Multiply by R = K(K + γI)⁻¹ of one view."""
-        shrunk: Matrix = right - self.regs[index] * self.solve(index, right)
-        return shrunk
+    coefficients: Matrix
+    values: Matrix
+    shift: Matrix
 
 
-def _fill(kernel: NystroemFeatures, view: View, triangle: Matrix) -> Matrix:
-    """Write the centred kernel matrix of the rows to a lower triangle; return its row means."""
+def _variables(rows: Any, kernel: NystroemFeatures, weights: Matrix, shift: Matrix) -> Matrix:
+    """Kernel values of the rows times weights, less a shift."""
+    blocks = (rows[low : low + _BLOCK] for low in range(0, len(rows), _BLOCK))
+    return np.concatenate([kernel.transform(block) @ weights - shift for block in blocks])
+
+
+def _inverse(
+    kernel: NystroemFeatures, view: View, triangle: Matrix, reg: float
+) -> Callable[[Matrix], _Functions]:
+    """Factorise the kernel matrix plus reg in a lower triangle; return what solves with it."""
     n = len(view)
-    sums = np.zeros(n)
-    block = np.empty(_BLOCK * n)
     for low, high in grid(0, n, _BLOCK):
-        values = block[: (high - low) * high].reshape(high - low, high)
+        values = np.empty((high - low, high))
         kernel.prefix(high).features(view.read(low, high), values)
-        sums[low:high] += values.sum(axis=1)
-        sums[:low] += values[:, :low].sum(axis=0)
         triangle[low:high, :low] = values[:, :low]
-        np.copyto(triangle[low:high, low:high], values[:, low:], where=_lower(high - low))
-    means = sums / n
-    others = means - means.mean()
-    for low, high in grid(0, n, _BLOCK):
-        rows, mask = triangle[low:high], _lower(high - low)
-        corner = rows[:, low:high]
-        for shift in (means[low:high, None], others[:high]):
-            rows[:, :low] -= shift[..., :low]
-            np.subtract(corner, shift[..., -(high - low) :], out=corner, where=mask)
-    return means
+        mask = np.tri(high - low, dtype=bool)
+        np.copyto(triangle[low:high, low:high], values[:, low:], where=mask)
+    np.einsum("ii->i", triangle)[:] += reg
+    lower = triangle.flags.f_contiguous  # LAPACK stores columns: of the other it sees the transpose
+    factor = triangle if lower else triangle.T
+    if lapack.dpotrf(factor, lower=lower, clean=0, overwrite_a=1)[1] != 0:
+        raise ValueError(f"the kernel matrix plus reg={reg} is not positive definite: raise reg.")
+    of_ones = lapack.dpotrs(factor, np.ones((n, 1)), lower=lower)[0]
+
+    def solve(right: Matrix) -> _Functions:
+        # (K + γ)α = v + c·1 with the c for which α has mean 0; then Kα − c = v − γα.
+        shift = -(of_ones.T @ right)[0] / of_ones.sum()
+        coefficients = lapack.dpotrs(factor, right, lower=lower)[0] + of_ones * shift
+        values = right - reg * coefficients
+        return _Functions(coefficients, values - values.mean(axis=0), shift)
+
+    return solve
 
 
-def _lower(size: int) -> npt.NDArray[np.bool_]:
-    return np.tri(size, dtype=bool)
-
-
-def _leading(factors: _Factors, block: Matrix, k: int, progress: bool) -> tuple[Matrix, Matrix]:
+def _leading(
+    Rx: Product, Ry: Product, block: Matrix, k: int, rounding: float, progress: Any
+) -> tuple[Matrix, Matrix]:
     """Leading eigenpairs of RxRy, which is self-adjoint in the inner product uᵀRy v.
 
     Rayleigh-Ritz in that inner product on a block Krylov space, whose basis is orthonormal in the
     ordinary one: directions that Ry maps to almost nothing are then never scaled up.
-    Returns ρ², the k squared correlations, decreasing, and Z = RyV of shape (n, k) for eigenvectors
-    V with VᵀRyV = I.
+    Returns ρ², the k squared correlations, decreasing, and RyV of shape (n, k) for eigenvectors V
+    with VᵀRyV = I.
     """
     n, width = block.shape
     most = min(n, width * (_MOST_STEPS + 1))
     Q, W = (np.empty((n, most), order="F") for _ in range(2))  # the basis, and RyQ
-    gram, ritz, images = (np.zeros((most, most)) for _ in range(3))  # QᵀW, WᵀRxW, QᵀRxW
-    # An error of K, up to n·eps, changes R = K(K + γI)⁻¹ by up to n·eps/γ.
-    rounding = max(_DEPENDENT, n * np.finfo(np.float64).eps / min(factors.regs))
-    block = factors.shrink(0, block)
-    size, last = 0, slice(0, 0)
-    with tqdm(desc="canonical variables", unit="step", disable=not progress) as bar:
-        while True:
-            fresh = _new_directions(Q[:, :size], block)
-            full = size + fresh.shape[1]
-            new = slice(size, full)
-            Q[:, new], W[:, new] = fresh, factors.shrink(1, fresh)
-            gram[:full, new] = Q[:, :full].T @ W[:, new]
-            gram[new, :full] = gram[:full, new].T
-            theta = np.empty(0)
-            if size:
-                # With the new directions in Q, RxW = Q·images for the W there was.
-                images[new, last] = fresh.T @ block
-                theta, Y = _ritz_pairs(ritz[:size, :size], gram[:size, :size], k, rounding)
+    gram, images = np.zeros((most, most)), np.zeros((most, most))  # QᵀRyQ, QᵀRxRyQ
+    block, size, last = Rx(block), 0, slice(0, 0)
+    while size < width * _MOST_STEPS:
+        fresh = _new_directions(Q[:, :size], block)
+        full = size + fresh.shape[1]
+        new = slice(size, full)
+        Q[:, new], W[:, new] = fresh, Ry(fresh)
+        gram[:full, new] = Q[:, :full].T @ W[:, new]
+        gram[new, :full] = gram[:full, new].T
+        if size:  # with the new directions in Q, RxW = Q·images for the W there was
+            images[:full, last] = Q[:, :full].T @ block
+            theta, Y = _ritz_pairs(gram[:full, :size], images[:full, :size], k, rounding)
             if len(theta) == k:
                 residual = images[:full, :size] @ Y
                 residual[:size] -= Y * theta
                 squares = np.einsum("ij,ij->j", residual, gram[:full, :full] @ residual)
                 worst = np.sqrt((np.abs(squares) / (theta[0] * theta)).max())
-                bar.set_postfix(residual=f"{worst:.0e}")
+                progress.set_postfix(residual=f"{worst:.0e}")
                 if worst <= _TOLERANCE:
                     return theta, W[:, :size] @ Y
             if full == size:
@@ -276,18 +201,13 @@ def _leading(factors: _Factors, block: Matrix, k: int, progress: bool) -> tuple[
                     f"n_components={k}: only {len(theta)} canonical variables have a correlation "
                     "above rounding. Ask for fewer, or lower reg."
                 )
-            if size >= width * _MOST_STEPS:
-                raise ValueError(
-                    f"reg={factors.regs}: the largest correlations, {np.sqrt(theta[0]):.6f} down "
-                    f"to {np.sqrt(theta[-1]):.6f}, are too near to each other to be told apart. "
-                    "Raise reg."
-                )
-            last, size = new, full
-            block = factors.shrink(0, W[:, last])
-            images[:size, last] = Q[:, :size].T @ block
-            ritz[:size, last] = W[:, :size].T @ block
-            ritz[last, :size] = ritz[:size, last].T
-            bar.update()
+        last, size = new, full
+        block = Rx(W[:, last])
+        progress.update()
+    raise ValueError(
+        f"the largest correlations, {np.sqrt(theta[0]):.6f} down to {np.sqrt(theta[-1]):.6f}, are "
+        "too near to each other to be told apart. Raise reg."
+    )
 
 
 def _new_directions(Q: Matrix, block: Matrix) -> Matrix:
@@ -300,15 +220,12 @@ def _new_directions(Q: Matrix, block: Matrix) -> Matrix:
     return block
 
 
-def _ritz_pairs(ritz: Matrix, gram: Matrix, k: int, rounding: float) -> tuple[Matrix, Matrix]:
-    """Solve ritz·y = θ·gram·y for the k largest θ above rounding, with yᵀ gram y = 1."""
-    scale, turn = scipy.linalg.eigh(gram)
+def _ritz_pairs(gram: Matrix, images: Matrix, k: int, rounding: float) -> tuple[Matrix, Matrix]:
+    """Solve WᵀRxW·y = θ·QᵀW·y for the k largest θ above rounding, with yᵀQᵀWy = 1; W = RyQ."""
+    size = gram.shape[1]
+    scale, turn = scipy.linalg.eigh(gram[:size])
     # f = RxRy f/ρ² gives fᵀRy f ≥ ρ⁴ fᵀf: no variable worth returning is lost here.
     basis = turn[:, scale > rounding] / np.sqrt(scale[scale > rounding])
-    size = basis.shape[1]
-    if not size:
-        return np.empty(0), basis
-    leading = max(size - k, 0), size - 1
-    theta, Y = scipy.linalg.eigh(basis.T @ (ritz @ basis), subset_by_index=leading)
-    theta, Y = theta[::-1], Y[:, ::-1]
+    theta, Y = scipy.linalg.eigh(basis.T @ (gram.T @ images) @ basis)
+    theta, Y = theta[::-1][:k], Y[:, ::-1][:, :k]
     return theta[theta > _DEPENDENT], basis @ Y[:, theta > _DEPENDENT]
