@@ -465,7 +465,8 @@ instance, or a pair, default="fourier"
                 f"n_samples={self.n_samples_} is small for {self.F_.shape[0]} and "
                 f"{self.G_.shape[0]} features with reg={self.reg}: independent views would show "
                 f"training correlations of {noise:.2f}. Judge the fit by `score` on other rows; "
-                "raise reg, or use fewer features or more rows. See docs/own-data.md."
+                "raise reg, use fewer features or more rows, or let RCCACV choose. "
+                "See docs/own-data.md."
             )
         if error > _ERROR_LIMIT:
             warn(

@@ -110,16 +110,36 @@ def _step_down(observed: Matrix, null: Matrix) -> Matrix:
     return p_values
 
 
+def check_groups(groups: Any, n: int) -> npt.NDArray[Any]:
+    """Return the label of each row; refuse missing ones, which would pass for one group."""
+    labels = np.asarray(groups)
+    if labels.shape != (n,):
+        raise ValueError(f"groups has shape {labels.shape}: give one label for each of {n} rows.")
+    if labels.dtype.kind in "OUS":  # numpy makes NaN among strings a string
+        missing = np.array([_is_missing(label) for label in np.asarray(groups, object)])
+    else:
+        missing = labels != labels  # NaN and NaT
+    if missing.any():
+        raise ValueError(
+            f"groups has no label in row {int(missing.argmax())}: rows without a label are not one "
+            "group. Give each a label of its own, or drop them."
+        )
+    return labels
+
+
+def _is_missing(label: Any) -> bool:
+    # pandas.NA is neither equal nor unequal to itself.
+    return label is None or type(label).__name__ == "NAType" or bool(label != label)
+
+
 def _rearrangements(
     n: int, groups: Any, rng: np.random.Generator
 ) -> tuple[Order, Callable[[], Order]]:
     """Order of the first view's rows, and a function that draws one of the second's."""
     if groups is None:
         return np.arange(n), lambda: rng.permutation(n)
-    codes = np.asarray(groups)
-    if codes.shape != (n,):
-        raise ValueError(f"groups has shape {codes.shape}: give one label for each of {n} rows.")
-    _, codes, sizes = np.unique(codes, return_inverse=True, return_counts=True)
+    labels = check_groups(groups, n)
+    _, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     if len(sizes) < 2:
         raise ValueError(
             "groups has a single label: blocks are permuted whole, so there must be 2 or more "

@@ -1,35 +1,61 @@
 """Choice of the number of features and the regulariser by cross-validation from one pass."""
 
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
+from itertools import product
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.model_selection import GroupKFold, check_cv
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rnca._core.estimators import RowsMixin, check_count, pair
-from rnca._core.moments import Correlations, Moments
+from rnca._core.estimators import RowsMixin, check_count, pair, warn
+from rnca._core.moments import Moments, paired
 from rnca._core.rows import Matrix, View
 from rnca._core.whitening import Whitened
 from rnca.cca import RCCA
 from rnca.features import LinearFeatures
+from rnca.inference import check_groups
 
-Bases = list[tuple[Matrix, Matrix]]
+Sizes = list[tuple[int, int]]
+Problem = tuple[Sizes, list[Moments]]
+"""Sizes to solve for, and the moments of each fold, whose leading blocks are those of the sizes."""
 
 # Of two rows every correlation is 1 or -1.
 _FEWEST_ROWS = 3
+# A score still rises if it gains this many standard errors, and this share, over the one before.
+_CLEAR_ERRORS = 2.0
+_CLEAR_SHARE = 0.01
+
+
+def _of_best(name: str) -> Any:
+    """Make the method of `RCCA` that asks the best model."""
+
+    @wraps(getattr(RCCA, name))
+    def method(self: "RCCACV", *args: Any, **kwargs: Any) -> Any:
+        check_is_fitted(self, "best_estimator_")
+        answer = getattr(self.best_estimator_, name)(*args, **kwargs)
+        return self if answer is self.best_estimator_ else answer
+
+    return method
+
+
+def _best_has(name: str) -> Callable[["RCCACV"], bool]:
+    return lambda search: hasattr(search.best_estimator_, name)
 
 
 class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """RCCA with the number of features m and ``reg`` chosen by cross-validation.
 
-    The products of the features are computed once: moments of each fold merge into the moments of
-    every training set, and one more pass evaluates the features to score all candidates. The cost
-    is that of one fit, one transform, and a factorisation for each fold and ``reg``. Memory is
-    24·m²·(folds + 3) bytes for the largest m, whatever the number of rows.
+    One pass over the rows leaves the moments of each fold. They merge into those of every training
+    set, and give the scores of every held-out one. So the cost is that of one fit, a factorisation
+    for each fold and ``reg``, and a truncated SVD for each candidate. Memory is 24·m²·(folds + 3)
+    bytes for the largest m, whatever the number of rows. After `fit` all methods of `RCCA` that
+    use a fitted model are those of the best one.
 
     Feature maps (pilot means, kernel widths, landmarks) are drawn once from all rows, those held
     out too, without their pairing; a hand-written loop with the same maps gives the same scores.
@@ -40,8 +66,9 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         Number of canonical variables.
     sizes : sequence of int or (m_x, m_y) pairs, default=(250, 500, 1000)
         Numbers of features to try; linear features always have one per column.
-    regs : sequence of float or pairs, default=(1e-8, 1e-6, 1e-4, 1e-2)
-        Regularisers to try.
+    regs : sequence of float or pairs, default=(1e-8, 1e-6, 1e-4, 1e-2, 1e-1, 1)
+        Regularisers to try. Fourier features, of variance about ½, need 1e-2 to 1 where rows are
+        few, Nyström features 1e-8 to 1e-4; beyond either end scores changed little, or fell.
     cv : int or scikit-learn splitter, default=5
         Must hold out each row once. An int cuts the rows, in their order, into so many folds, or
         with ``groups`` into folds of whole groups.
@@ -55,13 +82,18 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     mean_scores_, standard_errors_ : ndarray of shape (regs, sizes)
         Over the folds.
     best_size_, best_reg_, best_score_
-        The candidate of largest mean score.
+        The candidate of largest mean score. `fit` warns if it lies at an end of ``regs`` or
+        ``sizes`` where the score still rises.
+    best_params_ : dict
+        The same as parameters of `RCCA`: ``n_features`` and ``reg``.
     best_regs_ : list
         The best ``reg`` of each size.
     best_estimator_ : RCCA
         Of all rows, by merging the folds.
-    sizes_ : list
-        The sizes tried.
+    sizes_, regs_ : list
+        The sizes and regularisers tried.
+    cv_results_ : dict
+        The scores as in scikit-learn's `GridSearchCV`, by candidate.
 
     Examples
     --------
@@ -83,7 +115,7 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         n_components: int = 50,
         *,
         sizes: Sequence[Any] = (250, 500, 1000),
-        regs: Sequence[Any] = (1e-8, 1e-6, 1e-4, 1e-2),
+        regs: Sequence[Any] = (1e-8, 1e-6, 1e-4, 1e-2, 1e-1, 1.0),
         cv: Any = 5,
         feature_map: Any = "fourier",
         gamma: Any = "median",
@@ -117,52 +149,90 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         full = self._unfitted().draw(X, y)
         views, sizes = full._views(X, y), self._resolved_sizes(full)
         fold_of_row = self._fold_of_rows(full, len(views[0]), groups)
-        moments = _moments_of_folds(full, views, fold_of_row)
-        bases = [
-            self._bases(full, _merged(full, moments, without=fold), sizes)
-            for fold in range(len(moments))
-        ]
-        full.moments_ = _merged(full, moments)
-        del moments
-        scores = self._scores(full, views, fold_of_row, sizes, bases)
+        moments, problems = _moments_of_folds(full, views, fold_of_row, sizes)
+        scores = np.concatenate([self._scores(full, *each) for each in problems], axis=2)
+        del problems
         mean = scores.mean(axis=0)
         if np.isnan(mean).all():
             raise ValueError(
                 f"regs={self.regs!r}: the covariances are too ill-conditioned for all of these. "
                 'Add larger ones, use fewer features, or dtype="float64".'
             )
+        full.moments_ = moments
         reg, size = (int(at) for at in np.unravel_index(np.nanargmax(mean), mean.shape))
         (best,) = full.path([sizes[size]], [self.regs[reg]])
-        self.scores_, self.mean_scores_, self._full_ = scores, mean, full
-        self.standard_errors_ = scores.std(axis=0, ddof=1) / np.sqrt(len(scores))
-        self.sizes_ = [m_x if m_x == m_y else (m_x, m_y) for m_x, m_y in sizes]
-        self.best_size_, self.best_reg_ = self.sizes_[size], self.regs[reg]
-        self.best_score_, self.best_estimator_ = float(mean[reg, size]), best
-        ranked = np.where(np.isnan(mean), -np.inf, mean).argmax(axis=0)
-        self.best_regs_ = [self.regs[each] for each in ranked]
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(full, name):
                 setattr(self, name, getattr(full, name))
+        self.scores_, self.mean_scores_, self._full_ = scores, mean, full
+        self.standard_errors_ = scores.std(axis=0, ddof=1) / np.sqrt(len(scores))
+        self.sizes_ = [m_x if m_x == m_y else (m_x, m_y) for m_x, m_y in sizes]
+        self.regs_ = list(self.regs)
+        self.best_size_, self.best_reg_ = self.sizes_[size], self.regs_[reg]
+        self.best_params_ = {"n_features": self.best_size_, "reg": self.best_reg_}
+        self.best_score_, self.best_estimator_ = float(mean[reg, size]), best
+        ranked = np.where(np.isnan(mean), -np.inf, mean).argmax(axis=0)
+        self.best_regs_ = [self.regs_[at] for at in ranked]
+        ends = (
+            _end_that_rises(scores, self.regs_, "regs"),
+            _end_that_rises(scores.swapaxes(1, 2), self.sizes_, "sizes"),
+        )
+        if any(ends):
+            further = " and ".join(filter(None, ends))
+            warn(
+                f"the best score is at an end of the values tried, and rises there: try {further}."
+            )
         return self
 
-    def path(self, sizes: Sequence[Any], regs: Sequence[Any]) -> list[RCCA]:
-        """Models of all rows at other m and reg, without a pass: as `RCCA.path`."""
-        check_is_fitted(self, "best_estimator_")
-        return self._full_.path(sizes, regs)
+    @property
+    def cv_results_(self) -> dict[str, Any]:
+        """The scores by candidate."""
+        if not hasattr(self, "scores_"):
+            raise AttributeError("call fit(X, y) first.")
+        candidates = product(self.regs_, self.sizes_)
+        by_fold = self.scores_.reshape(len(self.scores_), -1)
+        mean = by_fold.mean(axis=0)
+        return {
+            "params": [{"n_features": size, "reg": reg} for reg, size in candidates],
+            **{f"split{fold}_test_score": scores for fold, scores in enumerate(by_fold)},
+            "mean_test_score": mean,
+            "std_test_score": by_fold.std(axis=0),
+            "rank_test_score": rankdata(np.nan_to_num(-mean, nan=np.inf), "min").astype(int),
+        }
 
-    def transform(self, X: Any, y: Any = None) -> Any:
-        """Canonical variables by the best model: as `RCCA.transform`."""
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.transform(X, y)
+    transform, component_correlations, score, loadings, fit_predictor, permutation_test = map(
+        _of_best,
+        (
+            "transform",
+            "component_correlations",
+            "score",
+            "loadings",
+            "fit_predictor",
+            "permutation_test",
+        ),
+    )
+    get_feature_names_out = _of_best("get_feature_names_out")
+    predict, prediction_score = (
+        available_if(_best_has(name))(_of_best(name)) for name in ("predict", "prediction_score")
+    )
 
-    def component_correlations(self, X: Any, y: Any) -> Matrix:
-        """Correlation of each pair of canonical variables: as `RCCA.component_correlations`."""
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.component_correlations(X, y)
+    def path(self, sizes: Sequence[Any], regs: Sequence[Any] | None = None) -> list[RCCA]:
+        """Models of all rows at other m and reg, without a pass: as `RCCA.path`.
 
-    def score(self, X: Any, y: Any) -> float:
-        """Sum over components of the absolute correlation on the given rows."""
-        return float(np.abs(self.component_correlations(X, y)).sum())
+        ``regs`` default to the best one.
+        """
+        check_is_fitted(self, "best_estimator_")
+        return self._full_.path(sizes, [self.best_reg_] if regs is None else regs)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Set the container that `transform` returns: as `RCCA.set_output`."""
+        for model in (vars(self).get(name) for name in ("_full_", "best_estimator_")):
+            if model is not None:
+                model.set_output(transform=transform)
+        RCCA.set_output(self, transform=transform)
+        return self
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the mean scores against m, one line per reg, with standard errors.
@@ -177,7 +247,7 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         ax = pyplot.subplots()[1] if ax is None else ax
         at = [pair(size, "sizes")[0] for size in self.sizes_]
         for reg, mean, error in zip(
-            self.regs, self.mean_scores_, self.standard_errors_, strict=True
+            self.regs_, self.mean_scores_, self.standard_errors_, strict=True
         ):
             ax.errorbar(at, mean, error, marker="o", capsize=2, label=f"reg = {reg}")
         ax.set(xlabel="number of features m", ylabel="held-out sum of |correlation|")
@@ -197,7 +267,7 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         full = RCCA(n_features=tuple(max(ms) for ms in zip(*pairs, strict=True)), **shared)
         for reg in self.regs:
             full._regs(reg)
-        return full
+        return full.set_output(**getattr(self, "_sklearn_output_config", {}))
 
     def _resolved_sizes(self, full: RCCA) -> list[tuple[int, int]]:
         """Sizes as pairs, without repetition; linear features are as many as columns."""
@@ -218,6 +288,8 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
     def _fold_of_rows(self, full: RCCA, n: int, groups: Any) -> npt.NDArray[np.int64]:
         """Return the fold in which each row is held out."""
+        if groups is not None:
+            groups = check_groups(groups, n)
         whole_groups = groups is not None and isinstance(self.cv, int)
         splitter = GroupKFold(self.cv) if whole_groups else check_cv(self.cv)
         fold_of_row = np.full(n, -1)
@@ -239,40 +311,23 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
             )
         return fold_of_row
 
-    def _bases(self, full: RCCA, train: Moments, sizes: list[tuple[int, int]]) -> Bases:
-        """Solve for every reg at each size: canonical bases side by side, NaN if that fails."""
-        k = self.n_components
-        bases = [tuple(np.full((m, len(self.regs), k), np.nan) for m in size) for size in sizes]
-        for i, reg in enumerate(self.regs):
-            try:
-                whitened = Whitened(train, *full._regs(reg))
-                # Smaller ones first: they may have a solution where larger ones have none.
-                for at in sorted(range(len(sizes)), key=sizes.__getitem__):
-                    F, G = bases[at]
-                    _, F[:, i], G[:, i] = full._canonical(whitened, *sizes[at])
-            except (ValueError, FloatingPointError) as error:
-                warnings.warn(f"a score is NaN, with reg={reg}: {error}", stacklevel=3)
-        return [(F.reshape(len(F), -1), G.reshape(len(G), -1)) for F, G in bases]
-
-    def _scores(
-        self,
-        full: RCCA,
-        views: Sequence[View],
-        fold_of_row: npt.NDArray[np.int64],
-        sizes: list[tuple[int, int]],
-        bases: list[Bases],
-    ) -> Matrix:
-        """Score all candidates on the rows of each fold, in one pass of features."""
-        found = [[Correlations() for _ in sizes] for _ in bases]
-        means = [full.moments_.mean(view) for view in range(2)]
-        for fold, (zx, zy) in _chunks_by_fold(full, views, means, fold_of_row):
-            for (m_x, m_y), (F, G), correlations in zip(
-                sizes, bases[fold], found[fold], strict=True
-            ):
-                correlations.update(zx[:, :m_x] @ F, zy[:, :m_y] @ G)
-        values = np.array([[each.values() for each in row] for row in found])
-        by_reg = np.abs(values).reshape(len(bases), len(sizes), len(self.regs), -1).sum(axis=3)
-        scores: Matrix = by_reg.swapaxes(1, 2)
+    def _scores(self, full: RCCA, sizes: Sizes, moments: Sequence[Moments]) -> Matrix:
+        """Score every reg and size on each fold, fitted to the others; NaN if that fails."""
+        scores = np.full((len(moments), len(self.regs), len(sizes)), np.nan)
+        failures = []
+        for fold, held_out in enumerate(moments):
+            train, score = _merged(moments, without=fold), _scorer(held_out)
+            for i, reg in enumerate(self.regs):
+                try:
+                    whitened = Whitened(train, *full._regs(reg))
+                    # Smaller ones first: they may have a solution where larger ones have none.
+                    for j in sorted(range(len(sizes)), key=sizes.__getitem__):
+                        _, F, G = full._canonical(whitened, *sizes[j])
+                        scores[fold, i, j] = score(F, G)
+                except (ValueError, FloatingPointError) as error:
+                    failures.append(f"the first with reg={reg}: {error}")
+        if failures:
+            warn(f"{np.isnan(scores).sum()} of {scores.size} scores are NaN, {failures[0]}")
         return scores
 
     def __sklearn_tags__(self) -> Any:
@@ -283,39 +338,101 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
 
 def _moments_of_folds(
-    full: RCCA, views: Sequence[View], fold_of_row: npt.NDArray[np.int64]
-) -> list[Moments]:
-    """Accumulate the moments of the rows of each fold, in one pass over the rows in order."""
-    moments = [full.empty_moments() for _ in range(fold_of_row.max() + 1)]
-    shifts = full._head_means(views, 0, len(fold_of_row))
-    for each in moments:
-        each.shift(*shifts)
-    for fold, z in _chunks_by_fold(full, views, shifts, fold_of_row):
-        moments[fold].add_centred(*z)
-    for each in moments:
-        each.refuse_overflow()
-    return moments
+    full: RCCA, views: Sequence[View], fold_of_row: npt.NDArray[np.int64], sizes: Sizes
+) -> tuple[Moments, list[Problem]]:
+    """Accumulate the moments of all rows and of those of each fold, in one pass over the rows.
 
-
-def _chunks_by_fold(
-    full: RCCA, views: Sequence[View], shifts: Sequence[Matrix], fold_of_row: npt.NDArray[np.int64]
-) -> Iterator[tuple[int, list[Matrix]]]:
-    """Yield each fold of which a chunk has rows, and their features less a shift."""
-    for rows, z in full._feature_chunks(views, shifts, 0, len(fold_of_row)):
-        folds = np.unique(fold_of_row[rows])
-        for fold in folds:
+    The features of fewer rows than features span as many dimensions as there are rows. Their
+    coordinates there, which are others for each size, have the same canonical correlations.
+    """
+    n, folds = len(fold_of_row), fold_of_row.max() + 1
+    few = n < max(map(max, sizes))
+    moments = [full.empty_moments() for _ in range(1 if few else folds)]
+    shifts = full._head_means(views, 0, n)
+    for part in moments:
+        part.shift(*shifts)
+    held: list[list[Matrix]] = []
+    for rows, z in full._feature_chunks(views, shifts, 0, n):
+        if few:
+            moments[0].add_centred(*z)
+            held.append([view.copy() for view in z])
+            continue
+        for fold in np.unique(fold_of_row[rows]):
             chosen = fold_of_row[rows] == fold
-            yield int(fold), z if len(folds) == 1 else [each[chosen] for each in z]
+            moments[fold].add_centred(*(z if chosen.all() else [view[chosen] for view in z]))
+    for part in moments:
+        part.refuse_overflow()
+    if not few:
+        return _merged(moments), [(sizes, moments)]
+    features = [np.concatenate(chunks) for chunks in zip(*held, strict=True)]
+    problems = []
+    for size in sizes:
+        spanned = [_in_their_span(z[:, :m]) for z, m in zip(features, size, strict=True)]
+        m_x, m_y = (z.shape[1] for z in spanned)
+        by_fold = [
+            Moments(m_x, m_y).update(*(z[fold_of_row == fold] for z in spanned))
+            for fold in range(folds)
+        ]
+        problems.append(([(m_x, m_y)], by_fold))
+    return moments[0], problems
 
 
-def _merged(full: RCCA, moments: Sequence[Moments], without: int | None = None) -> Moments:
+def _in_their_span(z: Matrix) -> Matrix:
+    """Coordinates of rows in an orthonormal basis of their span, if that has fewer dimensions."""
+    if z.shape[1] <= len(z):
+        return z
+    coordinates: Matrix = np.linalg.qr(z.T, mode="r").T  # type: ignore[attr-defined]
+    return coordinates
+
+
+def _merged(moments: Sequence[Moments], without: int | None = None) -> Moments:
     """Merge the moments of all folds but one.
 
     Additions alone: subtracting that one from the moments of all rows could cost digits, would
     need these in memory as well, and would save little beside the factorisations.
     """
-    merged = full.empty_moments()
-    for fold, each in enumerate(moments):
+    merged = Moments(*moments[0].sizes, features=moments[0].features)
+    for fold, part in enumerate(moments):
         if fold != without:
-            merged.merge(each)
+            merged.merge(part)
     return merged
+
+
+def _scorer(moments: Moments) -> Callable[[Matrix, Matrix], float]:
+    """Return the sum of correlations, on the rows of moments, of the variables by bases F and G."""
+    covariances = [moments.covariance(view, view) for view in range(2)]
+    across = moments.covariance(0, 1)
+    squares = [C.diagonal() + moments.mean(view) ** 2 for view, C in enumerate(covariances)]
+
+    def score(F: Matrix, G: Matrix) -> float:
+        variances = []
+        for C, square, basis in zip(covariances, squares, (F, G), strict=True):
+            m = len(basis)
+            variance = paired(basis, C[:m, :m] @ basis)
+            # Rounding leaves a variable without variance this much.
+            rounding = m * np.finfo(np.float64).eps * (square[:m] @ basis**2)
+            variances.append(np.where(variance > rounding, variance, np.inf))
+        covariance = paired(F, across[: len(F), : len(G)] @ G)
+        return float(np.abs(covariance / np.sqrt(variances[0] * variances[1])).sum())
+
+    return score
+
+
+def _end_that_rises(scores: Matrix, values: Sequence[Any], name: str) -> str | None:
+    """Say where to look further, if the best value along axis 1 is an end that still rises.
+
+    It does if its score, at the best of axis 2, gains clearly on the next value's.
+    """
+    mean = np.nan_to_num(scores.mean(axis=0), nan=-np.inf)
+    order = sorted(range(len(values)), key=lambda i: pair(values[i], name))
+    place = order.index(int(mean.max(axis=1).argmax()))
+    if len(order) == 1 or 0 < place < len(order) - 1 or pair(values[order[place]], name) == (0, 0):
+        return None
+    end, neighbour = (
+        scores[:, i, mean[i].argmax()] for i in (order[place], order[1 if place == 0 else -2])
+    )
+    gains = end - neighbour
+    error = gains.std(ddof=1) / np.sqrt(len(gains))
+    if not gains.mean() > max(_CLEAR_ERRORS * error, _CLEAR_SHARE * end.mean()):
+        return None
+    return f"{name} {'below' if place == 0 else 'above'} {values[order[place]]}"
