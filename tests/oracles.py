@@ -38,12 +38,19 @@ def linear(fitted, X):
     return X - fitted.offset_
 
 
+def whitened(fitted, X):
+    landmarks = fitted.landmarks_ + fitted.offset_
+    L = np.linalg.cholesky(nystroem(fitted, landmarks) + 1e-10 * np.eye(len(landmarks)))
+    return np.linalg.solve(L, nystroem(fitted, X).T).T
+
+
 FEATURES = {
     "fourier": fourier,
     "orthogonal": fourier,
     "fastfood": fourier,
     "qmc": fourier,
     "nystroem": nystroem,
+    "whitened": whitened,
     "linear": linear,
 }
 

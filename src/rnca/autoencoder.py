@@ -5,11 +5,10 @@ from copy import copy
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from rnca._core.estimators import RowsMixin, check_count, unfitted_copy
-from rnca._core.rows import PILOT_ROWS, ComputedRows, FloatArray, View, grid
+from rnca._core.estimators import RowsTransformer, assign, check_columns, check_count
+from rnca._core.rows import PILOT_ROWS, ComputedRows, FloatArray, Matrix, View, grid
 from rnca._core.seeding import seeds
 from rnca.features import FeatureMap, LinearFeatures
 from rnca.pca import RPCA
@@ -19,9 +18,7 @@ from rnca.regression import FeatureRidge
 _NEGLIGIBLE = 1e-14
 
 
-class RandomizedAutoencoder(
-    RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class RandomizedAutoencoder(RowsTransformer):
     """A nonlinear autoencoder without gradient descent.
 
     The latent factors of a row are its leading nonlinear principal components (`RPCA`), whitened.
@@ -34,9 +31,8 @@ class RandomizedAutoencoder(
     ----------
     n_components : int, default=20
         Number of latent factors d.
-    feature_map : {"fourier", "nystroem", "linear", "orthogonal", "fastfood", "qmc"} or FeatureMap \
-instance, default="fourier"
-        Of the encoder.
+    feature_map : str or FeatureMap instance, default="fourier"
+        Of the encoder; names as in `RPCA`.
     n_features : int, default=2000
         Number of the encoder's random features m, more than d; ignored by linear features.
     gamma : float or "median", default="median"
@@ -119,30 +115,14 @@ instance, default="fourier"
         X : array-like, memory map or row-sliceable object of shape (n, D)
         y : ignored
         """
-        fresh = unfitted_copy(self).fit_encoder(X).fit_decoder(X)
-        self.__dict__ = fresh.__dict__
+        encoder = self._fitted_encoder(X)
+        decoder = self._fitted_decoder(X, **encoder)
+        self._assign(encoder, decoder_=decoder)
         return self
 
     def fit_encoder(self, X: Any) -> Self:
         """Fit the encoder: first step and first pass of `fit`; the decoder is then to be fitted."""
-        self._check_bottleneck()
-        view = View(X)
-        fresh = unfitted_copy(self)
-        validate_data(fresh, X, skip_check_array=True)
-        fresh._seeds_ = seeds(self.random_state, 2)
-        encoder = RPCA(
-            self.n_components,
-            feature_map=self.feature_map,
-            n_features=self.n_features,
-            gamma=self.gamma,
-            random_state=fresh._seeds_[0],
-            **self._shared(),
-        )
-        fresh.encoder_ = encoder.fit(view.data)
-        variance = encoder.explained_variance_
-        fresh.scale_ = np.sqrt(np.where(variance > _NEGLIGIBLE * variance[0], variance, 1.0))
-        fresh.n_samples_, fresh.n_components_ = encoder.n_samples_, self.n_components
-        self.__dict__ = fresh.__dict__
+        self._assign(self._fitted_encoder(X))
         return self
 
     def fit_decoder(self, X: Any) -> Self:
@@ -156,27 +136,53 @@ instance, default="fourier"
         X : as in `fit`
         """
         check_is_fitted(self, "encoder_")
+        encoder = {name: vars(self)[name] for name in ("encoder_", "scale_", "_decoder_seed_")}
+        self._assign(encoder, decoder_=self._fitted_decoder(X, **encoder))
+        return self
+
+    def _fitted_encoder(self, X: Any) -> dict[str, Any]:
+        self._check_bottleneck()
+        view = View(X)
+        check_columns(self, X)
+        of_encoder, of_decoder = seeds(self.random_state, 2)
+        encoder = RPCA(
+            self.n_components,
+            feature_map=self.feature_map,
+            n_features=self.n_features,
+            gamma=self.gamma,
+            random_state=of_encoder,
+            **self._shared(),
+        )
+        variances = encoder.fit(view.data).explained_variance_
+        scale = np.sqrt(np.where(variances > _NEGLIGIBLE * variances[0], variances, 1.0))
+        return {"encoder_": encoder, "scale_": scale, "_decoder_seed_": of_decoder}
+
+    def _fitted_decoder(
+        self, X: Any, encoder_: RPCA, scale_: Matrix, _decoder_seed_: int
+    ) -> FeatureRidge:
         for name in ("n_components", "n_decoder_features"):
             check_count(getattr(self, name), name)
-        if self.n_components > len(self.encoder_.components_):
+        d, most = self.n_components, len(encoder_.components_)
+        if d > most:
             raise ValueError(
-                f"n_components={self.n_components}: the encoder was fitted with "
-                f"{len(self.encoder_.components_)}. Fit it again with as many."
+                f"n_components={d}: the encoder was fitted with {most}. Fit it again with as many."
             )
         view = View(X)
-        decoder = self._unfitted_decoder()
+        decoder = self._unfitted_decoder(_decoder_seed_)
         # The decoder's map is drawn from a sample: encoding every row would cost another pass.
         rows = min(len(view), max(PILOT_ROWS, self.n_decoder_features))
         sample = view.take(np.linspace(0, len(view) - 1, rows).astype(np.int64))
         try:
-            decoder.draw(self._encode(sample, self.n_components), sample)
+            decoder.draw(_factors(encoder_, scale_[:d], sample), sample)
         except ValueError as error:
             raise ValueError(f"decoder: {error}") from error
-        d = self.n_components
-        latent = ComputedRows(view, lambda rows: self._encode(rows, d), d)
-        decoder.solve(decoder.accumulate(latent, view.data))
-        self.__dict__ = {**vars(self), "decoder_": decoder, "n_components_": self.n_components}
-        return self
+        latent = ComputedRows(view, lambda rows: _factors(encoder_, scale_[:d], rows), d)
+        return decoder.solve(decoder.accumulate(latent, view.data))
+
+    def _assign(self, encoder: dict[str, Any], **decoder: FeatureRidge) -> None:
+        rpca = encoder["encoder_"]
+        sizes = {"n_samples_": rpca.n_samples_, "n_components_": self.n_components}
+        assign(self, rpca, **encoder, **decoder, **sizes)
 
     def path(self, regs: Sequence[float]) -> Iterator["RandomizedAutoencoder"]:
         """Yield the models at other ``reg``, each from the passes already made."""
@@ -199,7 +205,7 @@ instance, default="fourier"
             Latent factors; on the training rows they have mean 0, variance 1 and no correlation.
         """
         view = self._view_to_use(X, "encoder_")
-        return self._encode(view.data, self.n_components_)
+        return self._encode(view.data)
 
     def inverse_transform(self, X: Any) -> FloatArray:
         """Decode latent factors.
@@ -222,9 +228,7 @@ instance, default="fourier"
         missed = total = 0.0
         for start, stop in grid(0, len(view), self.chunk_size):
             rows = view.read(start, stop)
-            rest = rows.astype(np.float64) - self.decoder_.predict(
-                self._encode(rows, self.n_components_)
-            )
+            rest = rows.astype(np.float64) - self.decoder_.predict(self._encode(rows))
             missed += float(np.vdot(rest, rest))
             total += float(np.square(rows, dtype=np.float64).sum())
         if total == 0:
@@ -252,7 +256,7 @@ instance, default="fourier"
     def _shared(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("chunk_size", "dtype", "verbose")}
 
-    def _unfitted_decoder(self) -> FeatureRidge:
+    def _unfitted_decoder(self, seed: int) -> FeatureRidge:
         own = self.decoder_feature_map
         return FeatureRidge(
             feature_map=self.feature_map if own is None else own,
@@ -260,15 +264,20 @@ instance, default="fourier"
             gamma=self.decoder_gamma,
             linear_part=self.linear_part,
             reg=self.reg,
-            random_state=self._seeds_[1],
+            random_state=seed,
             **self._shared(),
         )
 
-    def _encode(self, rows: Any, d: int) -> FloatArray:
-        components = self.encoder_.transform(rows)[:, :d]
-        factors: FloatArray = components / self.scale_[:d].astype(components.dtype)
-        return factors
+    def _encode(self, rows: Any) -> FloatArray:
+        return _factors(self.encoder_, self.scale_[: self.n_components_], rows)
 
     @property
     def _n_features_out(self) -> int:
         return int(self.n_components_)
+
+
+def _factors(encoder: RPCA, scale: Matrix, rows: Any) -> FloatArray:
+    """Encode rows by as many latent factors as there are scales."""
+    components = encoder.transform(rows)[:, : len(scale)]
+    factors: FloatArray = components / scale.astype(components.dtype)
+    return factors

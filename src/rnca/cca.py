@@ -1,17 +1,20 @@
 """Randomized nonlinear canonical correlation analysis (Section 4 of the paper)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import TransformerMixin
-from sklearn.utils._set_output import _get_container_adapter
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rnca._core.estimators import RowsMixin, check_count, pair, unfitted_copy, warn
-from rnca._core.fitting import TwoViewFit, centred_features, check_width, shortened
-from rnca._core.moments import Correlations, Moments, crossed, paired
+from rnca._core import conditioning, fitting
+from rnca._core.conditioning import ERROR_LIMIT, NOISE_LIMIT, ROUNDING
+from rnca._core.estimators import Labelled, RowsMixin, check_count, check_regs, pair, warn
+from rnca._core.fitting import FeatureFit, Maps
+from rnca._core.method import Whitened, canonical, whiten_pair
+from rnca._core.moments import Correlations, Moments, crossed
 from rnca._core.rows import (
     ComputedRows,
     FloatArray,
@@ -19,20 +22,12 @@ from rnca._core.rows import (
     View,
     check_at_least_two_rows,
     grid,
-    rechunk,
     view_of_columns,
 )
-from rnca._core.spectral import column_signs
-from rnca._core.whitening import Factor, Whitened
+from rnca._core.streaming import centred_features, check_width, projected, projected_chunks
 from rnca.features import FeatureMap
-from rnca.inference import PermutationResult, permutation_test
+from rnca.inference import PermutationResult, binned_means, permutation_test
 from rnca.regression import FeatureRidge
-
-_ROUNDING = 1e-6
-# Independent views show training correlations this large with 20 rows per feature and reg = 0.
-_NOISE_LIMIT = 0.43
-# Predicted error of the correlations above which a fit warns.
-_ERROR_LIMIT = 1e-3
 
 
 def _has_predictor(model: "RCCA") -> bool:
@@ -41,7 +36,7 @@ def _has_predictor(model: "RCCA") -> bool:
     return True
 
 
-class RCCA(RowsMixin, TransformerMixin, TwoViewFit, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+class RCCA(RowsMixin, TransformerMixin, FeatureFit, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Canonical correlation analysis of two views on random nonlinear features.
 
     Linear CCA of z_x(X) and z_y(Y): an approximation of kernel CCA whose cost is linear in the
@@ -53,9 +48,11 @@ class RCCA(RowsMixin, TransformerMixin, TwoViewFit, auto_wrap_output_keys=None):
     ----------
     n_components : int, default=50
         Number of canonical variables.
-    feature_map : {"fourier", "nystroem", "linear", "orthogonal", "fastfood", "qmc"}, FeatureMap \
-instance, or a pair, default="fourier"
-        The map of both views, or one for each.
+    feature_map : {"fourier", "nystroem", "whitened", "linear", "orthogonal", "fastfood", "qmc"}, \
+FeatureMap instance, or a pair, default="fourier"
+        The map of both views, or one for each. "whitened" is "nystroem" at the same landmarks,
+        times the inverse Cholesky factor of their kernel matrix, in float64: dot products of
+        features then approximate the kernel, and are the kernel if every row is a landmark.
     n_features : int or pair, default=1000
         Number of random features m; ignored by linear features.
     gamma : float, "median" or pair, default="median"
@@ -63,8 +60,8 @@ instance, or a pair, default="fourier"
     reg : float or pair, default=1e-8
         Added to the diagonal of the covariance of the unscaled features. It is not the γ that
         Section 4.1 adds to kernel matrices: with Fourier features the two agree for
-        reg = γ·m / (2(n − 1)). Kernel values have no unit, linear features have that of the data,
-        and reg that of their variance.
+        reg = γ·m / (2(n − 1)), with whitened ones for reg = γ / (n − 1). Kernel values have no
+        unit, linear features have that of the data, and reg that of their variance.
     random_state : int, numpy Generator, numpy RandomState or None
     chunk_size : int, default=2048
         Rows read, mapped and accumulated at a time.
@@ -114,8 +111,6 @@ instance, or a pair, default="fourier"
     True
     """
 
-    _components = "canonical variables"
-
     def __init__(
         self,
         n_components: int = 50,
@@ -139,29 +134,6 @@ instance, or a pair, default="fourier"
         self.dtype = dtype
         self.verbose = verbose
 
-    def fit_chunks(self, chunks: Iterable[tuple[Any, Any]]) -> Self:
-        """Fit to a stream of (x, y) chunks of any lengths, read once.
-
-        The stream's head, its first max(m, chunk_size) rows, gives the pilot means, median kernel
-        widths and Nyström landmarks.
-        """
-        return self._fit_stream(rechunk(chunks, self._head_rows(), "Xy"))
-
-    def partial_fit(self, X: Any, y: Any) -> Self:
-        """Add rows to the fit, and solve anew.
-
-        The first call draws the maps from its rows: give it as many rows as features, or more.
-        Equals `fit_chunks` if these are its head. Fits by `fit` and `fit_chunks` grow as well.
-        Each call costs a solution, m³ steps, and 24·m² bytes for a copy of the moments: if no
-        model is needed in between, `fit_chunks` solves once.
-
-        Parameters
-        ----------
-        X : array-like of shape (rows, p)
-        y : array-like of shape (rows, q)
-        """
-        return self._fit_part(X, y)
-
     def path(self, sizes: Sequence[Any], regs: Sequence[Any] | None = None) -> list["RCCA"]:
         """Models at smaller m, and other reg, from the pass already made.
 
@@ -181,21 +153,22 @@ instance, or a pair, default="fourier"
         check_is_fitted(self, "map_x_")
         self._check_has_moments()
         checked = [self._check_sizes(size) for size in sizes]
+        kinds = pair(self.feature_map, "feature_map")
         models = []
         for reg in [vars(self).get("reg_", self.reg)] if regs is None else regs:
-            both = self._regs(reg)
+            both = check_regs(reg)
             whitened = vars(self).get("_whitened_")  # of the fit, unless rows were added since
-            if whitened is None or (whitened.n, whitened.regs) != (self.moments_.n, both):
-                whitened = Whitened(self.moments_, *both)
+            if whitened is None or self.moments_.n != whitened.n or both != whitened.regs:
+                whitened = whiten_pair(self.moments_, *both)
             for m_x, m_y in checked:
-                model = unfitted_copy(self, keep=("n_features_in_", "feature_names_in_"))
-                model.map_x_, model.map_y_ = self.map_x_.prefix(m_x), self.map_y_.prefix(m_y)
-                kinds = pair(self.feature_map, "feature_map")
-                maps = tuple(map(shortened, kinds, model._maps))
+                maps = self.map_x_.prefix(m_x), self.map_y_.prefix(m_y)
+                model = copy(self)
                 # Not by set_params, which does not know the parameters behind **kwargs.
                 model.reg, model.n_features = reg, (m_x, m_y)
-                model.feature_map = kinds[0] if maps == kinds and kinds[0] == kinds[1] else maps
-                model._set_from(self.moments_, whitened)
+                short = tuple(map(fitting.shortened, kinds, maps))
+                model.feature_map = kinds[0] if short == kinds and kinds[0] == kinds[1] else short
+                model._check_components(maps, self.moments_.n)
+                model._assign(maps, **model._solve_whitened(maps, self.moments_, whitened))
                 models.append(model)
         return models
 
@@ -221,11 +194,11 @@ instance, or a pair, default="fourier"
         parts = []
         if X is not None:
             view = self._view_to_use(X, "correlations_")
-            variables = self._projected(view, self.map_x_, self.mean_x_, self.F_, out_x)
+            variables = projected(self.map_x_, view, self.mean_x_, self.F_, self.chunk_size, out_x)
             parts.append(variables if out is not None else self._in_container(variables, X, "x"))
         if y is not None:
             view = view_of_columns(y, "y")
-            variables = self._projected(view, self.map_y_, self.mean_y_, self.G_, out_y)
+            variables = projected(self.map_y_, view, self.mean_y_, self.G_, self.chunk_size, out_y)
             parts.append(variables if out is not None else self._in_container(variables, y, "y"))
         return parts[0] if len(parts) == 1 else tuple(parts)
 
@@ -295,10 +268,63 @@ instance, or a pair, default="fourier"
         views = self._checked_views(X, y)
         found = [Correlations(crossed) for _ in views]
         for at, variables in enumerate(self._variables(*views)):
-            chunks = grid(0, len(views[at]), self._chunk_size())
+            chunks = grid(0, len(views[at]), self.chunk_size)
             for bounds, u in zip(chunks, variables, strict=True):
                 found[at].update(views[at].read(*bounds), u)
         return found[0].values(), found[1].values()
+
+    def plot_columns(
+        self, X: Any, y: Any = None, *, component: int = 0, columns: int = 4, axes: Any = None
+    ) -> Any:
+        """Draw a canonical variable against the columns of its view that explain it best.
+
+        A loading is a linear correlation, and near 0 for a variable that is the square of a
+        column. Here columns are ranked by the share of the variable's variance that lies between
+        20 bins of the column, less what as many bins explain by chance.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), or None
+            4096 of its rows are read, spread evenly.
+        y : array-like of shape (n, q), optional
+            With X=None, the variable of y is drawn against the columns of y.
+        component : int, default=0
+        columns : int, default=4
+            How many columns to draw, the best first.
+        axes : sequence of matplotlib Axes, optional
+
+        Returns
+        -------
+        ndarray of matplotlib Axes
+        """
+        from matplotlib import pyplot
+
+        check_is_fitted(self, "correlations_")
+        if (X is None) == (y is None):
+            raise ValueError("plot_columns draws one view: give X, or X=None and y.")
+        if X is not None:
+            name, view, fitted = "x", self._view_to_use(X, "correlations_"), self.map_x_
+            mean, basis = self.mean_x_, self.F_
+        else:
+            name, view, fitted = "y", view_of_columns(y, "y"), self.map_y_
+            mean, basis = self.mean_y_, self.G_
+        check_width(view, fitted)
+        rows = view.pilot_rows()
+        variable = centred_features(fitted, rows, mean) @ basis[:, component]
+        binned = [binned_means(column, variable) for column in rows.T]
+        best = sorted(range(len(binned)), key=lambda i: -binned[i].share)
+        best = best[: check_count(columns, "columns")]
+        if axes is None:
+            size = 2.5 * len(best), 2.5
+            figure = pyplot.figure(figsize=size, layout="constrained")
+            axes = figure.subplots(1, len(best), sharey=True, squeeze=False)[0]
+        for ax, column in zip(axes, best, strict=True):
+            label = f"column {column}" if view.columns is None else view.columns[column]
+            ax.plot(rows[:, column], variable, ".", ms=2, alpha=0.3, color="0.6", rasterized=True)
+            ax.plot(binned[column].centres, binned[column].means, color="C0")
+            ax.set(xlabel=label, title=f"explains {max(binned[column].share, 0):.0%}")
+        axes[0].set_ylabel(self.get_feature_names_out(view=name)[component])
+        return axes
 
     def fit_predictor(self, X: Any, y: Any, reg: float = 1e-8) -> Self:
         """Fit what `predict` needs: ridge regression of the columns of y on X's variables.
@@ -384,9 +410,8 @@ instance, or a pair, default="fourier"
         """
         u, v = (np.concatenate(list(z)) for z in self._variables(*self._checked_views(X, y)))
         result = permutation_test(u, v, n_permutations, groups, random_state)
-        if len(u) == self.n_samples_ and np.allclose(
-            np.abs(result.correlations), self.training_correlations_, rtol=0, atol=_ROUNDING
-        ):
+        same = np.abs(np.abs(result.correlations) - self.training_correlations_) <= ROUNDING
+        if len(u) == self.n_samples_ and same.all():
             warn(
                 f"the {len(u)} rows seem to be those of the fit: their correlations are the "
                 "training correlations. The p-values mean nothing; give rows that had no part in "
@@ -404,8 +429,8 @@ instance, or a pair, default="fourier"
     def _variables(self, x: View, y: View) -> tuple[Iterator[Matrix], Iterator[Matrix]]:
         """Canonical variables of each view, chunk by chunk in float64."""
         return (
-            self._projected_chunks(x, self.map_x_, self.mean_x_, self.F_),
-            self._projected_chunks(y, self.map_y_, self.mean_y_, self.G_),
+            projected_chunks(self.map_x_, x, self.mean_x_, self.F_, self.chunk_size),
+            projected_chunks(self.map_y_, y, self.mean_y_, self.G_, self.chunk_size),
         )
 
     def _lazy_variables(self, X: Any) -> ComputedRows:
@@ -417,50 +442,40 @@ instance, or a pair, default="fourier"
             view, lambda rows: centred_features(self.map_x_, rows, mean) @ basis, basis.shape[1]
         )
 
-    def _draw_maps(self, *views: View) -> None:
-        self._regs(self.reg)
+    def _unfitted_maps(self) -> list[FeatureMap]:
+        check_regs(self.reg)
         check_count(self.n_components, "n_components")
-        self.map_x_, self.map_y_ = self._fitted_maps(*views)
-        self._check_components(None)
+        return fitting.unfitted_maps(self)
 
-    def _set_solution(self, moments: Moments) -> None:
-        self._whitened_ = Whitened(moments, *self._regs(self.reg))
-        self._set_from(moments, self._whitened_)
+    def _check_components(self, maps: Maps, n: int | None = None) -> None:
+        fitting.check_components(self.n_components, "canonical variables", maps, n)
 
-    def _set_from(self, moments: Moments, whitened: Whitened) -> None:
-        m_x, m_y = (fitted.n_features_out for fitted in self._maps)
-        self._check_components(moments.n)
-        correlations, F, G = self._canonical(whitened, m_x, m_y)
-        signs = column_signs(F)
-        self.n_samples_, self.reg_ = moments.n, self.reg
-        self.correlations_, self.F_, self.G_ = correlations, F * signs, G * signs
-        views = zip(
-            (F, G), range(2), (whitened.x, whitened.y), whitened.regs, self._maps, strict=True
-        )
-        variances = [
-            _variances(basis, moments, view, factor, reg, fitted.feature_dtype)
-            for basis, view, factor, reg, fitted in views
-        ]
-        self.training_correlations_ = _training_correlations(correlations, *variances)
-        self.mean_x_, self.mean_y_ = moments.mean(0)[:m_x], moments.mean(1)[:m_y]
-        self.conditioning_ = _conditioning(self._maps, [whitened.x, whitened.y], moments.n)
+    def _solution(self, maps: Maps, moments: Moments) -> dict[str, Any]:
+        whitened = whiten_pair(moments, *check_regs(self.reg))
+        return {**self._solve_whitened(maps, moments, whitened), "_whitened_": whitened}
 
-    def _canonical(self, whitened: Whitened, m_x: int, m_y: int) -> tuple[Matrix, Matrix, Matrix]:
-        """Solve for the correlations and bases; refuse correlations above 1."""
-        correlations, F, G = whitened.canonical(m_x, m_y, self.n_components)
-        if correlations[0] > 1 + _ROUNDING:
-            raise FloatingPointError(
-                f"the largest canonical correlation came out as {correlations[0]:.8f}, above 1: "
-                f"the covariances are too ill-conditioned for reg={whitened.regs} (smallest pivots "
-                f"{whitened.x.pivots[:m_x].min():.1e} and {whitened.y.pivots[:m_y].min():.1e}). "
-                'Raise reg, use fewer features, or dtype="float64".'
-            )
-        return correlations, F, G
+    def _solve_whitened(self, maps: Maps, moments: Moments, whitened: Whitened) -> dict[str, Any]:
+        """Solve for the leading features: those of the maps."""
+        m_x, m_y = (z.n_features_out for z in maps)
+        correlations, F, G = canonical(whitened, m_x, m_y, self.n_components)
+        return {
+            "correlations_": correlations,
+            "F_": F,
+            "G_": G,
+            "mean_x_": moments.mean(0)[:m_x],
+            "mean_y_": moments.mean(1)[:m_y],
+            "training_correlations_": conditioning.training_correlations(
+                correlations, (F, G), moments, whitened, maps
+            ),
+            "conditioning_": conditioning.summary(maps, whitened),
+            "n_samples_": moments.n,
+            "reg_": self.reg,
+        }
 
     def _warn(self) -> None:
         """Warn of training correlations that overfit, or that rounding has changed."""
         noise, error = (self.conditioning_[name] for name in ("noise_level", "predicted_error"))
-        if noise > _NOISE_LIMIT:
+        if noise > NOISE_LIMIT:
             warn(
                 f"n_samples={self.n_samples_} is small for {self.F_.shape[0]} and "
                 f"{self.G_.shape[0]} features with reg={self.reg}: independent views would show "
@@ -468,7 +483,7 @@ instance, or a pair, default="fourier"
                 "raise reg, use fewer features or more rows, or let RCCACV choose. "
                 "See docs/own-data.md."
             )
-        if error > _ERROR_LIMIT:
+        if error > ERROR_LIMIT:
             warn(
                 f"the covariances are ill-conditioned with reg={self.reg}: the correlations may "
                 f'be off by {error:.0e}. Raise reg, use fewer features, or dtype="float64". '
@@ -476,18 +491,14 @@ instance, or a pair, default="fourier"
             )
 
     def _check_sizes(self, size: Any) -> tuple[int, int]:
-        sizes = pair(size, "sizes")
-        for m, fitted in zip(sizes, self._maps, strict=True):
-            self._check_size(m, fitted)
-        return int(sizes[0]), int(sizes[1])
+        m_x, m_y = map(fitting.check_size, pair(size, "sizes"), self._maps)
+        return m_x, m_y
 
     def _in_container(self, variables: Any, original: Any, view: str) -> Any:
         """Put canonical variables into the container that `set_output` chose."""
-        adapter = _get_container_adapter("transform", self)
-        if adapter is None:
-            return variables
-        names = self.get_feature_names_out(view=view)
-        return adapter.create_container(variables, original, columns=names)
+        kind = getattr(self, "_sklearn_output_config", {}).get("transform")
+        labelled = Labelled(self.get_feature_names_out(view=view)).set_output(transform=kind)
+        return labelled.transform(original, variables)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "correlations_")
@@ -497,59 +508,3 @@ instance, or a pair, default="fourier"
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
-
-
-def _conditioning(
-    maps: Sequence[FeatureMap], factors: Sequence[Factor], n: int
-) -> dict[str, float]:
-    """Compute ``conditioning_`` for the leading blocks that the maps describe."""
-    found, errors, shares = {}, [], []
-    for view, fitted, factor in zip("xy", maps, factors, strict=True):
-        m = fitted.n_features_out
-        found[f"smallest_pivot_{view}"] = float(factor.pivots[:m].min())
-        found[f"degrees_of_freedom_{view}"] = float(factor.degrees_of_freedom[m - 1])
-        share = float((factor.pivots[:m] / factor.variances[:m]).min())
-        # Covariances are rounded relative to variances, features to their own size.
-        rounding = np.finfo(fitted.feature_dtype).eps / 2
-        noise = rounding * np.sqrt((factor.squares[:m] / factor.pivots[:m]).max() / n)
-        errors += [1e-16 / share, float(noise)]
-        shares.append(min(factor.degrees_of_freedom[m - 1] / (n - 1), 1.0))
-    found["predicted_error"] = max(errors)
-    found["noise_level"] = _noise_level(*shares)
-    return found
-
-
-def _noise_level(a: float, b: float) -> float:
-    """Largest correlation of independent views with a and b degrees of freedom per row.
-
-    It is the edge of Wachter's distribution.
-    """
-    if a + b >= 1:
-        return 1.0
-    return float(np.sqrt(a + b - 2 * a * b + 2 * np.sqrt(a * b * (1 - a) * (1 - b))))
-
-
-def _variances(
-    basis: Matrix, moments: Moments, view: int, factor: Factor, reg: float, dtype: Any
-) -> Matrix:
-    """Variances of canonical variables on the training rows, which shrinkage leaves below 1.
-
-    A variable has none if rounding of its features accounts for it.
-    """
-    variances = 1.0 - reg * paired(basis, basis)  # FᵀCF = I − reg·FᵀF
-    cancelled = variances < _ROUNDING
-    if cancelled.any():
-        m, basis = len(basis), basis[:, cancelled]
-        directly = paired(basis, moments.covariance(view, view, m) @ basis)
-        rounding = np.finfo(dtype).eps ** 2 + m * np.finfo(np.float64).eps
-        squares = factor.squares[:m] @ basis**2
-        variances[cancelled] = np.where(directly > rounding * squares, directly, 0.0)
-    return variances
-
-
-def _training_correlations(
-    correlations: Matrix, variances_x: Matrix, variances_y: Matrix
-) -> Matrix:
-    """Undo the shrinkage; 0 where a variable has no variance."""
-    norms = np.sqrt(variances_x * variances_y)
-    return np.divide(correlations, norms, out=np.zeros_like(norms), where=norms > 0)

@@ -7,17 +7,17 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances_argmin
-from sklearn.utils.validation import validate_data
 
-from rnca._core.estimators import RowsMixin, check_count, unfitted_copy, warn
-from rnca._core.fitting import FeatureFit, centred_features
+from rnca._core.estimators import RowsTransformer, assign, check_columns, check_count, warn
+from rnca._core.fitting import unfitted_map
+from rnca._core.method import accumulate, draw, principal
 from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, Matrix, View, check_at_least_two_rows, grid
 from rnca._core.seeding import seeds, streams
-from rnca._core.spectral import column_signs, leading_eigh
+from rnca._core.streaming import feature_chunks, head_means, projected_chunks, with_progress
 from rnca.features import FeatureMap, NystroemFeatures
 from rnca.features.base import local_gamma
 
@@ -65,9 +65,7 @@ class DegreeNormalised(FeatureMap):
         out /= np.sqrt(np.maximum(degrees, self.floor), dtype=out.dtype)[:, None]
 
 
-class RSpectralClustering(
-    RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, FeatureFit
-):
+class RSpectralClustering(ClusterMixin, RowsTransformer):
     """Spectral clustering on random nonlinear features.
 
     k-means on the row-normalised leading eigenvectors of D^-½ K̂ D^-½ (Ng, Jordan and Weiss),
@@ -82,11 +80,11 @@ class RSpectralClustering(
     ----------
     n_clusters : int, default=8
         Number of clusters, and of eigenvectors.
-    feature_map : {"nystroem", "fourier", "linear", "orthogonal", "fastfood", "qmc"} or FeatureMap \
-instance, default="nystroem"
-        "nystroem" is whitened here, since dot products of features must approximate the kernel.
-        "fourier" errs by about m^-½ in every entry of K̂, which is more than what tells clusters
-        of unusual shape apart, unless m is far above n; it does for round ones.
+    feature_map : str or FeatureMap instance, default="nystroem"
+        A name as in `RCCA`. "nystroem" is whitened here, since dot products of features must
+        approximate the kernel. "fourier" errs by about m^-½ in every entry of K̂, which is more
+        than what tells clusters of unusual shape apart, unless m is far above n; it does for
+        round ones.
     n_features : int, default=1000
         Number of random features m; "nystroem" takes no more than there are rows, "linear"
         ignores it.
@@ -163,20 +161,30 @@ instance, default="nystroem"
         """
         check_count(self.n_clusters, "n_clusters")
         check_count(self.n_init, "n_init")
-        view = View(X)
-        fresh = unfitted_copy(self)
-        validate_data(fresh, X, skip_check_array=True)
+        view, size = View(X), check_count(self.chunk_size, "chunk_size")
+        check_columns(self, X)
         check_at_least_two_rows(len(view), "X")
         of_map, _, of_kmeans, of_width = seeds(self.random_state, 4)
-        drawn = self._drawn_map(view, of_map, of_width)
-        fresh.map_ = self._normalised(drawn, view)
-        fresh._set_solution(fresh._moments_of_rows([view], 0, None))
-        embedding = fresh._embedding_of_training_rows(view)
+        drawn = draw([self._unfitted_map(view, of_map, of_width)], [view])[0]
+        normalised = _normalised(drawn, view, size)
+        values, basis, gap = self._spectrum(normalised, view, size)
+        # Of z/√max(d, floor), the product with the mean is below √floor exactly if d < floor.
+        both = np.column_stack([basis, normalised.mean_])
+        products = _products(normalised, view, both, size)
         kmeans = KMeans(self.n_clusters, n_init=self.n_init, random_state=of_kmeans)
-        kmeans.fit(embedding)
-        fresh.labels_, fresh.cluster_centers_ = kmeans.labels_, kmeans.cluster_centers_
-        fresh.n_samples_ = len(view)
-        self.__dict__ = fresh.__dict__
+        kmeans.fit(_on_sphere(products[:, :-1]))
+        assign(
+            self,
+            drawn,
+            map_=normalised,
+            basis_=basis,
+            eigenvalues_=values,
+            eigengap_=gap,
+            n_floored_=int((products[:, -1] < np.sqrt(normalised.floor)).sum()),
+            labels_=kmeans.labels_,
+            cluster_centers_=kmeans.cluster_centers_,
+            n_samples_=len(view),
+        )
         if self.eigengap_ < _CLEAR_GAP:
             warn(
                 f"n_clusters={self.n_clusters}: there is no clear gap after as many eigenvalues "
@@ -185,27 +193,29 @@ instance, default="nystroem"
             )
         return self
 
-    def _set_solution(self, moments: Moments) -> None:
-        """Solve for the eigenvectors, given the moments of the features ``map_``."""
-        m, n, k = self.map_.n_features_out, moments.n, self.n_clusters
+    def _spectrum(self, fitted: FeatureMap, view: View, size: int) -> tuple[Matrix, Matrix, float]:
+        """Return eigenvalues of the features' second moments, the basis, and the gap."""
+        m, n, k = fitted.n_features_out, len(view), self.n_clusters
         if k > min(m, n):
             raise ValueError(
                 f"n_clusters={k}: with {m} features and n_samples = {n} there are at most "
                 f"{min(m, n)} eigenvectors. Ask for fewer clusters, or use more features."
             )
+        moments, chunks = Moments(m), list(grid(0, n, size))
+        moments.shift(*head_means([fitted], [view], 0, n))
+        shown = with_progress(chunks, type(self).__name__, self.verbose)
+        accumulate(moments, [fitted], [view], shown)
         mean, second = moments.mean(0), moments.covariance(0, 0)
         second *= (n - 1) / n
         second += np.outer(mean, mean)  # the kernel is not centred
-        values, vectors = leading_eigh(second, min(k + 1, m))
+        values, vectors = principal(second, min(k + 1, m))
         following = float(values[k]) if k < min(m, n) else 0.0
         spread = max(float(values[0]) - following, np.finfo(np.float64).tiny)
-        self.eigengap_ = 1.0 if k == 1 else (float(values[k - 1]) - following) / spread
+        gap = 1.0 if k == 1 else (float(values[k - 1]) - following) / spread
         values, vectors = values[:k], vectors[:, :k]
         # Directions that the features do not have, but for rounding, tell nothing.
         null = values <= m * np.finfo(np.float64).eps * values[0]
-        roots = np.sqrt(np.where(null, np.inf, values))
-        self.basis_ = vectors * column_signs(vectors) / roots
-        self.eigenvalues_ = np.maximum(values, 0.0)
+        return values, vectors / np.sqrt(np.where(null, np.inf, values)), gap
 
     def transform(self, X: Any) -> FloatArray:
         """Row-normalised eigenvectors, extended to new rows.
@@ -236,42 +246,35 @@ instance, default="nystroem"
         nearest = pairwise_distances_argmin(embedding, self.cluster_centers_)
         return np.asarray(nearest, dtype=np.int32)
 
-    def _normalised(self, fitted: FeatureMap, view: View) -> DegreeNormalised:
-        """Divide features by roots of degrees, for which the mean feature is needed."""
-        mean, squares = np.zeros(fitted.n_features_out), np.zeros(fitted.n_features_out)
-        for low, high in grid(0, len(view), self._chunk_size()):
-            z = centred_features(fitted, view.read(low, high), 0.0)
-            mean += z.sum(axis=0)
-            squares += np.einsum("ij,ij->j", z, z)
-        return DegreeNormalised(fitted, mean / len(view), squares / len(view), len(view))
-
     def _embedding(self, view: View) -> Matrix:
-        return _on_sphere(self._products(view, self.basis_))
+        return _on_sphere(_products(self.map_, view, self.basis_, self.chunk_size))
 
-    def _embedding_of_training_rows(self, view: View) -> Matrix:
-        """Embed the rows and count those whose degree was raised to the floor."""
-        products = self._products(view, np.column_stack([self.basis_, self.map_.mean_]))
-        # Of z/√max(d, floor), the product with the mean is below √floor exactly if d < floor.
-        self.n_floored_ = int((products[:, -1] < np.sqrt(self.map_.floor)).sum())
-        return _on_sphere(products[:, :-1])
-
-    def _products(self, view: View, basis: Matrix) -> Matrix:
-        return np.concatenate(list(self._projected_chunks(view, self.map_, np.zeros(1), basis)))
-
-    def _drawn_map(self, view: View, of_map: int, of_width: int) -> FeatureMap:
-        check_count(self.n_features, "n_features")
-        m = min(self.n_features, len(view))
+    def _unfitted_map(self, view: View, of_map: int, of_width: int) -> FeatureMap:
+        m = min(check_count(self.n_features, "n_features"), len(view))
         gamma = self.gamma
         if isinstance(gamma, str) and gamma == "local":
             gamma = local_gamma(view, m, streams(of_width, 1)[0])
-        is_nystroem = self.feature_map == "nystroem"
+        is_nystroem = self.feature_map in ("nystroem", "whitened")
         count = m if is_nystroem else self.n_features
-        unfitted = self._unfitted_map(self.feature_map, count, gamma, of_map)
-        return (unfitted.set_params(whiten=True) if is_nystroem else unfitted).fit_view(view)
+        unfitted = unfitted_map(self.feature_map, count, gamma, of_map, self.dtype)
+        return unfitted.set_params(whiten=True) if is_nystroem else unfitted
 
     @property
     def _n_features_out(self) -> int:
         return int(self.basis_.shape[1])
+
+
+def _normalised(fitted: FeatureMap, view: View, size: int) -> DegreeNormalised:
+    """Divide features by roots of degrees, for which the mean feature is needed."""
+    mean, squares = np.zeros(fitted.n_features_out), np.zeros(fitted.n_features_out)
+    for _, (z,) in feature_chunks([fitted], [view], [0.0], grid(0, len(view), size)):
+        mean += z.sum(axis=0)
+        squares += np.einsum("ij,ij->j", z, z)
+    return DegreeNormalised(fitted, mean / len(view), squares / len(view), len(view))
+
+
+def _products(fitted: FeatureMap, view: View, basis: Matrix, size: int) -> Matrix:
+    return np.concatenate(list(projected_chunks(fitted, view, 0.0, basis, size)))
 
 
 def _on_sphere(rows: Matrix) -> Matrix:

@@ -1,18 +1,20 @@
-"""How many canonical correlations are real: permutation tests on held-out rows."""
+"""How many canonical correlations are real, by permutation tests, and what explains a variable."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rnca._core.estimators import check_count
 from rnca._core.moments import Correlations, paired
-from rnca._core.rows import Matrix
+from rnca._core.rows import FloatArray, Matrix
 from rnca._core.seeding import streams
 
 Order = npt.NDArray[np.int64]
+
+_BINS = 20
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,30 @@ class PermutationResult:
         ax.set(xlabel="component", ylabel="|held-out correlation|", ylim=(0, 1))
         ax.legend()
         return ax
+
+
+class BinnedMeans(NamedTuple):
+    """Means of a column and a variable in bins, and the share of variance that these explain."""
+
+    centres: Matrix
+    means: Matrix
+    share: float
+
+
+def binned_means(column: FloatArray, variable: Matrix) -> BinnedMeans:
+    """Average a variable in 20 bins of a column with nearly equal numbers of rows.
+
+    The share is the squared correlation ratio, adjusted as R² is for the number of bins.
+    """
+    edges = np.unique(np.quantile(column, np.arange(1, _BINS) / _BINS))
+    _, codes = np.unique(np.searchsorted(edges, column, side="right"), return_inverse=True)
+    counts = np.bincount(codes)
+    centres, means = (np.bincount(codes, z) / counts for z in (column, variable))
+    total = np.square(variable - variable.mean()).sum()
+    within = np.square(variable - means[codes]).sum()
+    spare = max(len(column) - len(counts), 1)
+    share = 1 - within / total * (len(column) - 1) / spare if total > 0 else 0.0
+    return BinnedMeans(centres, means, float(share))
 
 
 def permutation_test(

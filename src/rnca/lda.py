@@ -4,29 +4,24 @@ Section 4 of the paper names it as an extension of RCCA.
 """
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 from scipy.special import log_softmax, softmax
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from rnca._core.estimators import RowsMixin, check_count, unfitted_copy, warn
+from rnca._core.conditioning import ERROR_LIMIT
+from rnca._core.estimators import RowsTransformer, assign, check_columns, check_count, warn
 from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, Matrix, View
 from rnca.cca import RCCA
 
-# Predicted error of the probabilities above which a fit warns.
-_ERROR_LIMIT = 1e-3
 # Within-class variance below this fraction counts as zero.
 _NO_SPREAD = 1e-9
 # Regularisers to choose from, as fractions of the features' largest variance along a direction.
@@ -36,9 +31,7 @@ _FRACTIONS = np.logspace(-12, 1, 53)
 _CAUTION = 1.4
 
 
-class RLDA(
-    RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator
-):
+class RLDA(ClassifierMixin, RowsTransformer):
     """Linear discriminant analysis on random nonlinear features.
 
     RCCA of z(X) with class indicators. Canonical variable k, divided by √(1 − ρ_k²), has unit
@@ -116,18 +109,16 @@ class RLDA(
             Classes: numbers or text.
         """
         view = View(X)
-        fresh = unfitted_copy(self)
-        validate_data(fresh, X, y, skip_check_array=True)
-        classes, codes = self._classes(y, len(view))
-        indicators = Indicators(codes, len(classes))
+        check_columns(self, X, y)
+        labels, codes = self._classes(y, len(view))
+        indicators = Indicators(codes, len(labels))
         rcca = self._unfitted_rcca().draw(X, indicators)
-        rcca.set_params(n_components=min(len(classes) - 1, rcca.map_x_.n_features_out))
+        rcca.set_params(n_components=min(len(labels) - 1, rcca.map_x_.n_features_out))
         moments = rcca.accumulate(X, indicators)
         if self.reg == "auto":
             rcca.set_params(reg=(_cross_validated_reg(moments), 0.0))
-        rcca._solve(moments)
-        fresh._set_solution(rcca, moments, classes, np.bincount(codes) / len(view))
-        self.__dict__ = fresh.__dict__
+        rcca._solved(rcca._maps, moments, warn=False)
+        self._assign(rcca, moments, labels, np.bincount(codes) / len(view))
         self._warn(moments)
         return self
 
@@ -135,14 +126,14 @@ class RLDA(
         """Models at smaller m, at least c − 1, and other reg than ``reg_``: as `RCCA.path`."""
         check_is_fitted(self, "rcca_")
         pairs = [(m, len(self.classes_) - 1) for m in sizes]
-        asked = [self.reg_] if regs is None else regs
+        both = [(reg, 0.0) for reg in ([self.reg_] if regs is None else regs)]
         models = []
-        for rcca in self.rcca_.path(pairs, [(reg, 0.0) for reg in asked]):
-            model = unfitted_copy(self, keep=("n_features_in_", "feature_names_in_"))
+        for rcca in self.rcca_.path(pairs, both):
+            model = copy(self)
             model.set_params(
                 reg=rcca.reg[0], n_features=rcca.n_features[0], feature_map=rcca.feature_map[0]
             )
-            model._set_solution(rcca, self.rcca_.moments_, self.classes_, self.priors_)
+            model._assign(rcca, self.rcca_.moments_, self.classes_, self.priors_)
             models.append(model)
         return models
 
@@ -239,7 +230,7 @@ class RLDA(
             verbose=self.verbose,
         )
 
-    def _set_solution(self, rcca: RCCA, moments: Moments, classes: Any, priors: Matrix) -> None:
+    def _assign(self, rcca: RCCA, moments: Moments, classes: Any, priors: Matrix) -> None:
         n, F = moments.n, rcca.F_
         within = np.maximum(1.0 - rcca.correlations_**2, _NO_SPREAD)
         # Moments divide by n − 1; LDA's covariance within classes, of largest likelihood, by n.
@@ -247,9 +238,16 @@ class RLDA(
         # Cov(z, 1{y = j}) = p_j (mean of class j − mean): no pass for the means.
         offsets = moments.covariance(0, 1, len(F)).T * (n - 1) / n / priors[:-1, None]
         last = -(priors[:-1] @ offsets) / priors[-1]
-        self.centroids_ = np.vstack([offsets, last]) @ F * scalings
-        self.rcca_, self.reg_, self.scalings_ = rcca, float(rcca.reg[0]), scalings
-        self.classes_, self.priors_ = classes, priors
+        assign(
+            self,
+            rcca,
+            rcca_=rcca,
+            reg_=float(rcca.reg[0]),
+            centroids_=np.vstack([offsets, last]) @ F * scalings,
+            scalings_=scalings,
+            classes_=classes,
+            priors_=priors,
+        )
 
     def _warn(self, moments: Moments) -> None:
         """Warn if rounding of the features or of their covariance shows in the probabilities."""
@@ -258,7 +256,7 @@ class RLDA(
         rounding = np.finfo(self.rcca_.map_x_.feature_dtype).eps / 2
         error = 3 * rounding * np.sqrt((squares @ weights**2).max())  # of nearly all rows
         error += self.rcca_.conditioning_["predicted_error"]
-        if error > _ERROR_LIMIT:
+        if error > ERROR_LIMIT:
             warn(
                 f"the covariance of the features is ill-conditioned with reg={self.reg_:.3g}: "
                 f"probabilities may be off by {error:.0e}. Raise reg, use fewer features, or "
@@ -268,7 +266,8 @@ class RLDA(
     def _discriminants(self, X: Any) -> FloatArray:
         check_is_fitted(self, "centroids_")
         variables: FloatArray = self.rcca_.transform(X)
-        return (variables * self.scalings_).astype(variables.dtype, copy=False)
+        discriminants: FloatArray = (variables * self.scalings_).astype(variables.dtype, copy=False)
+        return discriminants
 
     def _class_scores(self, X: Any) -> FloatArray:
         discriminants = self._discriminants(X)

@@ -19,18 +19,25 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, column_or_1d
-from sklearn.utils.validation import validate_data
 
-from rnca._core.estimators import RowsMixin, check_count, pair, unfitted_copy
-from rnca._core.fitting import FeatureFit, centred_features
+from rnca._core.estimators import (
+    RowsTransformer,
+    assign,
+    check_columns,
+    check_count,
+    check_regs,
+    pair,
+)
+from rnca._core.fitting import unfitted_map
+from rnca._core.method import draw, whiten
 from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, Matrix, View, check_at_least_two_rows, check_pair, grid
 from rnca._core.seeding import seeds
 from rnca._core.spectral import column_signs
-from rnca._core.whitening import Factor
+from rnca._core.streaming import centred_features, feature_chunks, projected
 from rnca.features import FeatureMap
 
 Codes = npt.NDArray[np.intp]
@@ -117,7 +124,7 @@ def canonical_bases(means: Matrix, views: Sequence[Matrix], n_components: int) -
     return Bases(frame, directions, correlations)
 
 
-class PrivilegedFeatures(RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureFit):
+class PrivilegedFeatures(RowsTransformer):
     """Canonical variables of X that correlate with privileged columns and the label.
 
     For each privileged column i an RCCA of X and [X⋆⁽ⁱ⁾, y]; its top canonical variables of
@@ -197,26 +204,29 @@ class PrivilegedFeatures(RowsMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             X⋆, of these rows and of no others. Constant columns add what y alone gives.
         """
         check_count(self.n_components, "n_components")
-        reg_x, reg_y = self._regs(self.reg)
+        reg_x, reg_y = check_regs(self.reg)
         view = View(X, "X")
-        fresh = unfitted_copy(self)
-        validate_data(fresh, X, skip_check_array=True)
+        check_columns(self, X)
         check_at_least_two_rows(len(view), "X")
         privileged_columns, labels = _second_views(view, y, privileged)
         of_x, of_y = seeds(self.random_state, 2)
-        fresh.map_ = self._map_of(0, of_x).fit_view(view)
+        (fitted,) = draw([self._map_of(0, of_x)], [view])
         cells = Cells.of(np.column_stack([privileged_columns, labels]))
         problems = self._problems(cells, privileged_columns.shape[1], of_y, reg_y)
-        moments, sums = fresh._pass(view, cells)
-        factor = Factor(moments, 0, reg_x)
-        fresh.mean_ = moments.mean(0)
-        means = factor.whiten_rows(cells.weighted_means(sums, fresh.mean_))
+        moments, sums = self._pass(fitted, view, cells)
+        mean, factor = moments.mean(0), whiten(moments, 0, reg_x)
+        means = factor.whiten(cells.weighted_means(sums, mean))
         bases = canonical_bases(means, list(problems.values()), self.n_components)
-        fresh.columns_ = np.repeat(list(problems), [part.shape[1] for part in bases.directions])
-        fresh.correlations_ = np.concatenate(bases.correlations)
         F = factor.unwhiten(bases.frame @ np.hstack(bases.directions))
-        fresh.F_ = F * column_signs(F)
-        self.__dict__ = fresh.__dict__
+        assign(
+            self,
+            fitted,
+            map_=fitted,
+            mean_=mean,
+            F_=F * column_signs(F),
+            columns_=np.repeat(list(problems), [part.shape[1] for part in bases.directions]),
+            correlations_=np.concatenate(bases.correlations),
+        )
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, privileged: Any = None) -> FloatArray:
@@ -254,14 +264,14 @@ class PrivilegedFeatures(RowsMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         ndarray of shape (n, k)
         """
         view = self._view_to_use(X, "F_")
-        return self._projected(view, self.map_, self.mean_, self.F_)
+        return projected(self.map_, view, self.mean_, self.F_, self.chunk_size)
 
     def _map_of(self, view: int, seed: int) -> FeatureMap:
         """Build the unfitted map of X (0) or of a second view (1), as `RCCA` would."""
         kind, count, gamma = (
             pair(getattr(self, name), name)[view] for name in ("feature_map", "n_features", "gamma")
         )
-        return self._unfitted_map(kind, count, gamma, seed)
+        return unfitted_map(kind, count, gamma, seed, self.dtype)
 
     def _problems(self, cells: Cells, count: int, seed: int, reg: float) -> dict[int, Matrix]:
         """Whiten each [X⋆⁽ⁱ⁾, y] that is not constant, by privileged column."""
@@ -280,14 +290,13 @@ class PrivilegedFeatures(RowsMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             )
         return problems
 
-    def _pass(self, view: View, cells: Cells) -> tuple[Moments, Matrix]:
+    def _pass(self, fitted: FeatureMap, view: View, cells: Cells) -> tuple[Moments, Matrix]:
         """Accumulate the moments of z_x(X) and its sums over each cell, chunk by chunk."""
-        m = self.map_.n_features_out
+        m, size = fitted.n_features_out, check_count(self.chunk_size, "chunk_size")
         moments, sums = Moments(m), np.zeros((len(cells.counts), m))
-        for start, stop in grid(0, len(view), self._chunk_size()):
-            z = centred_features(self.map_, view.read(start, stop), 0.0)
+        for rows, (z,) in feature_chunks([fitted], [view], [0.0], grid(0, len(view), size)):
             moments.update(z)
-            sums += cells.sums(z, slice(start, stop))
+            sums += cells.sums(z, rows)
         return moments, sums
 
     @property

@@ -13,10 +13,11 @@ from sklearn.model_selection import GroupKFold, check_cv
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rnca._core.estimators import RowsMixin, check_count, pair, warn
+from rnca._core.estimators import RowsMixin, check_count, check_regs, pair, warn
+from rnca._core.method import canonical, whiten_pair
 from rnca._core.moments import Moments, paired
 from rnca._core.rows import Matrix, View
-from rnca._core.whitening import Whitened
+from rnca._core.streaming import feature_chunks, head_means
 from rnca.cca import RCCA
 from rnca.features import LinearFeatures
 from rnca.inference import check_groups
@@ -202,18 +203,12 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
             "rank_test_score": rankdata(np.nan_to_num(-mean, nan=np.inf), "min").astype(int),
         }
 
-    transform, component_correlations, score, loadings, fit_predictor, permutation_test = map(
-        _of_best,
-        (
-            "transform",
-            "component_correlations",
-            "score",
-            "loadings",
-            "fit_predictor",
-            "permutation_test",
-        ),
+    transform, component_correlations, score, loadings = map(
+        _of_best, ("transform", "component_correlations", "score", "loadings")
     )
-    get_feature_names_out = _of_best("get_feature_names_out")
+    fit_predictor, permutation_test, plot_columns, get_feature_names_out = map(
+        _of_best, ("fit_predictor", "permutation_test", "plot_columns", "get_feature_names_out")
+    )
     predict, prediction_score = (
         available_if(_best_has(name))(_of_best(name)) for name in ("predict", "prediction_score")
     )
@@ -266,7 +261,7 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         shared = {name: own[name] for name in own if name not in ("sizes", "regs", "cv")}
         full = RCCA(n_features=tuple(max(ms) for ms in zip(*pairs, strict=True)), **shared)
         for reg in self.regs:
-            full._regs(reg)
+            check_regs(reg)
         return full.set_output(**getattr(self, "_sklearn_output_config", {}))
 
     def _resolved_sizes(self, full: RCCA) -> list[tuple[int, int]]:
@@ -303,7 +298,7 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
                     f"needs at least {_FEWEST_ROWS}. Use fewer folds, larger groups or more rows."
                 )
             fold_of_row[test] = fold
-            full._check_components(len(train))
+            full._check_components(full._maps, len(train))
         if (fold_of_row < 0).any():
             raise ValueError(
                 f"cv={self.cv!r} does not hold out each row once and train on all others. Give an "
@@ -319,10 +314,10 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
             train, score = _merged(moments, without=fold), _scorer(held_out)
             for i, reg in enumerate(self.regs):
                 try:
-                    whitened = Whitened(train, *full._regs(reg))
+                    whitened = whiten_pair(train, *check_regs(reg))
                     # Smaller ones first: they may have a solution where larger ones have none.
                     for j in sorted(range(len(sizes)), key=sizes.__getitem__):
-                        _, F, G = full._canonical(whitened, *sizes[j])
+                        _, F, G = canonical(whitened, *sizes[j], self.n_components)
                         scores[fold, i, j] = score(F, G)
                 except (ValueError, FloatingPointError) as error:
                     failures.append(f"the first with reg={reg}: {error}")
@@ -348,11 +343,11 @@ def _moments_of_folds(
     n, folds = len(fold_of_row), fold_of_row.max() + 1
     few = n < max(map(max, sizes))
     moments = [full.empty_moments() for _ in range(1 if few else folds)]
-    shifts = full._head_means(views, 0, n)
+    shifts = head_means(full._maps, views, 0, n)
     for part in moments:
         part.shift(*shifts)
     held: list[list[Matrix]] = []
-    for rows, z in full._feature_chunks(views, shifts, 0, n):
+    for rows, z in feature_chunks(full._maps, views, shifts, full._chunks(0, n)):
         if few:
             moments[0].add_centred(*z)
             held.append([view.copy() for view in z])

@@ -1,24 +1,24 @@
 """Randomized nonlinear principal component analysis (Section 3 of the paper)."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from collections.abc import Sequence
+from copy import copy
+from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rnca._core.estimators import RowsMixin, check_count, unfitted_copy, warn
-from rnca._core.fitting import FeatureFit, shortened
+from rnca._core import fitting
+from rnca._core.conditioning import ERROR_LIMIT
+from rnca._core.estimators import RowsTransformer, check_count, warn
+from rnca._core.fitting import FeatureFit, Maps
+from rnca._core.method import principal
 from rnca._core.moments import Moments
-from rnca._core.rows import FloatArray, View, rechunk
-from rnca._core.spectral import column_signs, leading_eigh
+from rnca._core.rows import FloatArray
+from rnca._core.streaming import projected
 from rnca.features import FeatureMap
 
-# Predicted relative error of the variances above which a fit warns.
-_ERROR_LIMIT = 1e-3
 
-
-class RPCA(RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureFit):
+class RPCA(RowsTransformer, FeatureFit):
     """Principal component analysis of random nonlinear features.
 
     Linear PCA of z(X): an approximation of kernel PCA whose cost is linear in the number of rows
@@ -28,9 +28,9 @@ class RPCA(RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Feature
     ----------
     n_components : int, default=2
         Number of principal components.
-    feature_map : {"fourier", "nystroem", "linear", "orthogonal", "fastfood", "qmc"} or FeatureMap \
-instance, default="fourier"
-        "nystroem" is whitened here, since dot products of features must approximate the kernel.
+    feature_map : str or FeatureMap instance, default="fourier"
+        A name as in `RCCA`. "nystroem" is whitened here, since dot products of features must
+        approximate the kernel; "whitened" is the same in float64.
     n_features, gamma, random_state, chunk_size, dtype, verbose
         As in `RCCA`, of the one view.
 
@@ -60,7 +60,7 @@ instance, default="fourier"
     (200, 2)
     """
 
-    _components = "principal components"
+    _map_names = ("map_",)
 
     def __init__(
         self,
@@ -83,38 +83,9 @@ instance, default="fourier"
         self.dtype = dtype
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to data.
-
-        Parameters
-        ----------
-        X : array-like, memory map or row-sliceable object of shape (n, d)
-        y : ignored
-        """
-        return self._fit_rows(X)
-
-    def fit_chunks(self, chunks: Iterable[Any]) -> Self:
-        """Fit to a stream of chunks of rows of any lengths, read once: as `RCCA.fit_chunks`."""
-        return self._fit_stream(rechunk(((chunk,) for chunk in chunks), self._head_rows(), "X"))
-
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Add rows to the fit, and solve anew: as `RCCA.partial_fit`.
-
-        Parameters
-        ----------
-        X : array-like of shape (rows, d)
-        y : ignored
-        """
-        return self._fit_part(X)
-
-    def draw(self, X: Any) -> Self:
-        """Draw the feature map without a pass over the data: as `RCCA.draw`."""
-        return self._draw_again(X)
-
-    def accumulate(self, X: Any, start: int = 0, stop: int | None = None) -> Moments:
+    def accumulate(self, X: Any, start: int = 0, stop: int | None = None) -> Moments:  # type: ignore[override]
         """Accumulate the moments of the features of rows ``start:stop``: second step of `fit`."""
-        check_is_fitted(self, "map_")
-        return self._moments_of_rows(self._views(X), start, stop)
+        return super().accumulate(X, None, start, stop)
 
     def path(self, sizes: Sequence[int]) -> list["RPCA"]:
         """Models at smaller m from the pass already made, each like a fit of its own.
@@ -127,15 +98,16 @@ instance, default="fourier"
         check_is_fitted(self, "map_")
         self._check_has_moments()
         for m in sizes:
-            self._check_size(m, self.map_)
+            fitting.check_size(m, self.map_)
         models = []
         for m in sizes:
-            model = unfitted_copy(self, keep=("n_features_in_", "feature_names_in_"))
-            model.map_ = self.map_.prefix(m)
+            maps = [self.map_.prefix(m)]
+            model = copy(self)
             # Not by set_params, which does not know the parameters behind **kwargs.
             model.n_features = m
-            model.feature_map = shortened(self.feature_map, model.map_)
-            model._set_solution(self.moments_)
+            model.feature_map = fitting.shortened(self.feature_map, maps[0])
+            model._check_components(maps, self.moments_.n)
+            model._assign(maps, **model._solution(maps, self.moments_))
             models.append(model)
         return models
 
@@ -153,40 +125,41 @@ instance, default="fourier"
         ndarray of shape (n, n_components)
         """
         view = self._view_to_use(X, "components_")
-        return self._projected(view, self.map_, self.mean_, self.components_.T, out)
+        return projected(self.map_, view, self.mean_, self.components_.T, self.chunk_size, out)
 
-    def _draw_maps(self, *views: View) -> None:
+    def _unfitted_maps(self) -> list[FeatureMap]:
         check_count(self.n_components, "n_components")
-        (self.map_,) = self._fitted_maps(*views)
-        self._check_components(None)
+        (unfitted,) = fitting.unfitted_maps(self, 1)
+        return [unfitted.set_params(whiten=True) if self.feature_map == "nystroem" else unfitted]
 
-    def _set_solution(self, moments: Moments) -> None:
-        m, n, k = self.map_.n_features_out, moments.n, self.n_components
-        self._check_components(n)
-        covariance = moments.covariance(0, 0, m)
-        values, vectors = leading_eigh(covariance, k)
-        self.components_ = (vectors * column_signs(vectors)).T
-        self.explained_variance_ = np.maximum(values, 0.0)
-        self.mean_, self.n_samples_ = moments.mean(0)[:m], n
+    def _check_components(self, maps: Maps, n: int | None = None) -> None:
+        fitting.check_components(self.n_components, "principal components", maps, n)
+
+    def _solution(self, maps: Maps, moments: Moments) -> dict[str, Any]:
+        m = maps[0].n_features_out
+        C, mean = moments.covariance(0, 0, m), moments.mean(0)[:m]
+        variances, F = principal(C, self.n_components)
         # Constant data leave nothing but rounding, of which there are no shares.
-        negligible = (10 * np.finfo(np.float64).eps) ** 2 * (self.mean_ @ self.mean_)
-        total = max(covariance.trace(), negligible, np.finfo(np.float64).tiny)
-        self.explained_variance_ratio_ = self.explained_variance_ / total
+        negligible = (10 * np.finfo(np.float64).eps) ** 2 * (mean @ mean)
+        total = max(C.trace(), negligible, np.finfo(np.float64).tiny)
+        return {
+            "components_": F.T,
+            "explained_variance_": variances,
+            "explained_variance_ratio_": variances / total,
+            "mean_": mean,
+            "n_samples_": moments.n,
+        }
 
     def _warn(self) -> None:
         """Warn if rounding of the features shows in the variances."""
         rounding = np.finfo(self.map_.feature_dtype).eps / 2
         variance = self.explained_variance_[0]
         noise = rounding * np.linalg.norm(self.mean_ * self.components_[0])
-        if 0 < _ERROR_LIMIT * variance < noise * (noise + 2 * np.sqrt(variance / self.n_samples_)):
+        if 0 < ERROR_LIMIT * variance < noise * (noise + 2 * np.sqrt(variance / self.n_samples_)):
             warn(
                 f"the features hardly vary: their largest variance, {variance:.1g}, may be off by "
                 'more than a thousandth of it. Use dtype="float64" or a larger gamma.'
             )
-
-    def _unfitted_map(self, kind: Any, count: Any, gamma: Any, seed: int) -> FeatureMap:
-        unfitted = super()._unfitted_map(kind, count, gamma, seed)
-        return unfitted.set_params(whiten=True) if kind == "nystroem" else unfitted
 
     @property
     def _n_features_out(self) -> int:

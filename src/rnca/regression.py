@@ -1,21 +1,22 @@
 """Ridge regression on random nonlinear features: many nonlinear regressors at once."""
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any
 
-import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rnca._core.estimators import RowsMixin, check_reg, unfitted_copy
-from rnca._core.fitting import DRAWN, TwoViewFit
+from rnca._core.estimators import RowsMixin, check_dtype, check_reg
+from rnca._core.fitting import FeatureFit, Maps, unfitted_maps
+from rnca._core.method import whiten
 from rnca._core.moments import Moments
 from rnca._core.rows import FloatArray, View
-from rnca._core.whitening import Factor
+from rnca._core.streaming import projected
 from rnca.features import FeatureMap, JointFeatures, LinearFeatures
 
 
-class FeatureRidge(RowsMixin, RegressorMixin, TwoViewFit):
+class FeatureRidge(RowsMixin, RegressorMixin, FeatureFit):
     """Linear ridge regression, with an intercept, of several targets on features z(X).
 
     One pass and one Cholesky factor serve all targets. Memory, 8·(m² + m·q) bytes and a few
@@ -56,7 +57,7 @@ class FeatureRidge(RowsMixin, RegressorMixin, TwoViewFit):
     True
     """
 
-    _targets = True
+    _map_names = ("map_", "map_y_")
 
     def __init__(
         self,
@@ -86,9 +87,7 @@ class FeatureRidge(RowsMixin, RegressorMixin, TwoViewFit):
         check_is_fitted(self, "coef_")
         self._check_has_moments()
         for reg in regs:
-            model = unfitted_copy(self, keep=DRAWN).set_params(reg=reg)
-            model._solve(self.moments_)
-            yield model
+            yield copy(self).set_params(reg=reg).solve(self.moments_)
 
     def predict(self, X: Any) -> FloatArray:
         """Predict the targets of rows.
@@ -102,30 +101,33 @@ class FeatureRidge(RowsMixin, RegressorMixin, TwoViewFit):
         ndarray of shape (n, q), or (n,) if the targets in `fit` were
         """
         view = self._view_to_use(X, "coef_")
-        predicted = self._projected(view, self.map_, self.mean_, self.coef_)
+        predicted = projected(self.map_, view, self.mean_, self.coef_, self.chunk_size)
         predicted += self.intercept_.astype(predicted.dtype)
-        return predicted[:, 0] if self._one_column_ else predicted
+        return predicted[:, 0] if self.map_y_.is_flat_ else predicted
 
-    def _draw(self, X: Any, y: Any) -> list[View]:
-        self._one_column_ = len((y if hasattr(y, "shape") else np.asarray(y)).shape) == 1
-        return super()._draw(X, y)
+    def _drawn(self, views: Sequence[View]) -> list[FeatureMap]:
+        maps = super()._drawn(views)
+        maps[1].is_flat_ = views[1].is_flat
+        return maps
 
-    def _draw_maps(self, *views: View) -> None:
+    def _unfitted_maps(self) -> list[FeatureMap]:
         check_reg(self.reg)
-        (self.map_,) = self._fitted_maps(views[0])
-        self.map_y_ = LinearFeatures(dtype=self._feature_dtype()).fit_view(views[1])
+        dtype = check_dtype(self.dtype)
+        (of_x,) = unfitted_maps(self, 1)
+        if self.linear_part:
+            of_x = JointFeatures([LinearFeatures(), of_x], dtype=dtype)
+        return [of_x, LinearFeatures(dtype=dtype)]
 
-    def _unfitted_map(self, kind: Any, count: Any, gamma: Any, seed: int) -> FeatureMap:
-        chosen = super()._unfitted_map(kind, count, gamma, seed)
-        if not self.linear_part:
-            return chosen
-        return JointFeatures([LinearFeatures(), chosen], dtype=self._feature_dtype())
+    def _empty(self, maps: Maps, *, targets: bool = True) -> Moments:
+        return super()._empty(maps, targets=targets)
 
-    def _set_solution(self, moments: Moments) -> None:
-        factor = Factor(moments, 0, check_reg(self.reg))
-        self.coef_ = factor.unwhiten(factor.whiten_rows(moments.covariance(0, 1)))
-        self.mean_ = moments.mean(0)
-        self.intercept_ = moments.mean(1) + self.map_y_.offset_
+    def _solution(self, maps: Maps, moments: Moments) -> dict[str, Any]:
+        factor = whiten(moments, 0, check_reg(self.reg))
+        return {
+            "coef_": factor.unwhiten(factor.whiten(moments.covariance(0, 1))),
+            "mean_": moments.mean(0),
+            "intercept_": moments.mean(1) + maps[1].offset_,
+        }
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -8,13 +8,16 @@ ill-conditioned), since their rounding depends on the shapes that sgemm is given
 import gzip
 import os
 import pickle
+import re
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.cross_decomposition import CCA
 from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_limits
@@ -23,6 +26,7 @@ import oracles
 from rnca import RCCA, RPCA, FourierFeatures, Moments, NystroemFeatures, median_gamma
 from rnca._core.moments import Correlations
 from rnca._core.rows import shard_bounds
+from rnca.inference import binned_means
 from workflow.lib.exact import kernel_cca, kernel_pca
 
 KINDS = ["fourier", "fastfood", "nystroem", "linear"]
@@ -403,7 +407,7 @@ def test_memory_that_cannot_hold_the_results_is_refused(halves, shape, kind, wor
 @pytest.mark.parametrize("patience", [0, 1000])
 @pytest.mark.parametrize("by", ["fit", "fit_chunks"])
 def test_a_long_pass_shows_on_a_terminal(halves, capsys, monkeypatch, by, patience, is_terminal):
-    monkeypatch.setattr("rnca._core.fitting._PATIENCE", patience)
+    monkeypatch.setattr("rnca._core.streaming._PATIENCE", patience)
     monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
     model = rcca(m=20, chunk_size=300)
     model.fit(*halves) if by == "fit" else model.fit_chunks([halves])
@@ -512,6 +516,76 @@ def test_whitened_landmarks_approach_exact_kernel_pca(halves):
     assert errors[0] > 2 * errors[1] > 4 * errors[2]
     assert errors[3] < 1e-8  # every row a landmark: exact but for the jitter of 1e-10
     assert_allclose(oracles.align(fits[3].transform(X), exact.scores), exact.scores, atol=1e-6)
+
+
+@pytest.mark.parametrize("gamma", [1.0, 1e-2])
+def test_rcca_on_whitened_features_of_all_landmarks_is_kernel_cca(halves, gamma):
+    X, Y = (half[:300] for half in halves)
+    n = len(X)
+    model = RCCA(10, feature_map="whitened", n_features=n, reg=gamma / (n - 1), random_state=0)
+    model.fit(X, Y)
+    widths = model.map_x_.gamma_, model.map_y_.gamma_
+    exact = kernel_cca(X, Y, 10, gamma=widths, reg=gamma)
+    # The jitter of 1e-10 changes eigenvalues of the kernel matrices by up to this beside γ.
+    assert_allclose(model.correlations_, exact.correlations, atol=10 * 1e-10 / gamma)
+    variables = oracles.align(model.transform(X), exact.x_variables)
+    assert_allclose(variables, exact.x_variables, atol=1e-4)
+
+
+def test_whitened_features_have_the_landmarks_of_nystroem_ones_and_float64(halves):
+    plain, model = (
+        RCCA(3, feature_map=kind, n_features=40, reg=1e-3, random_state=0).fit(*halves)
+        for kind in ("nystroem", "whitened")
+    )
+    (half,) = model.path([20])
+    for view in "xy":
+        fitted, shorter = (vars(own)[f"map_{view}_"] for own in (model, half))
+        assert_array_equal(fitted.landmarks_, vars(plain)[f"map_{view}_"].landmarks_)
+        assert fitted.feature_dtype == shorter.feature_dtype == np.float64
+    assert_allclose(clone(half).fit(*halves).correlations_, half.correlations_, atol=1e-9)
+
+
+def test_a_plot_finds_the_column_that_a_loading_does_not():
+    pytest.importorskip("matplotlib").use("Agg")
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (2000, 5))
+    Y = np.column_stack([X[:, 3] ** 2, rng.normal(size=(2000, 2))])
+    model = RCCA(1, n_features=100, reg=1e-3, random_state=0).fit(X, Y)
+    assert np.abs(model.loadings(X, Y)[0][3]) < 0.2
+    axes = model.plot_columns(X, columns=2)
+    assert len(axes) == 2
+    assert axes[0].get_xlabel() == "column 3"
+    shares = [int(re.search(r"\d+", ax.get_title())[0]) for ax in axes]
+    assert shares[0] > 90
+    assert shares[1] < 5
+    # The curve is the parabola, up to sign and scale.
+    centres, means = axes[0].lines[1].get_data()
+    assert abs(np.corrcoef(centres**2, means)[0, 1]) > 0.99
+    frame = pd.DataFrame(Y, columns=["square", "a", "b"])
+    assert model.plot_columns(None, frame, columns=1)[0].get_xlabel() == "square"
+    for given in ((X, Y), (None, None)):
+        with pytest.raises(ValueError, match="draws one view"):
+            model.plot_columns(*given)
+    with pytest.raises(ValueError, match="y has 2 features, but the map was fitted to 3"):
+        model.plot_columns(None, Y[:, :2])
+
+
+@pytest.mark.parametrize("column", ["constant", "binary", "normal", "own"])
+def test_binned_means_explain_what_analysis_of_variance_does(column):
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=1000)
+    x = {"constant": np.ones(1000), "binary": z > 1, "normal": rng.normal(size=1000), "own": z}
+    found = binned_means(x[column].astype(float), z)
+    bins = {"constant": 1, "binary": 2}.get(column, 20)
+    assert len(found.means) == len(found.centres) == bins
+    order = np.argsort(x[column], kind="stable")
+    groups = (
+        [z[x[column] == value] for value in (0, 1)] if bins == 2 else np.array_split(z[order], bins)
+    )
+    within = sum(((group - group.mean()) ** 2).sum() for group in groups) / (1000 - bins)
+    assert found.share == pytest.approx(1 - within / z.var(ddof=1), abs=0.002)
+    assert abs(found.share) < 0.02 if column in ("constant", "normal") else found.share > 0.3
+    assert binned_means(z, np.zeros(1000)).share == 0
 
 
 def images(name):

@@ -63,7 +63,7 @@ MAPS = {
         lambda fitted, X: rbf_kernel(X - fitted.offset_, fitted.landmarks_, fitted.gamma_),
         1e-13,
     ),
-    "nystroem-whitened": Contract(
+    "whitened": Contract(
         lambda m, **given: NystroemFeatures(min(m, 250), whiten=True, random_state=7, **given),
         lambda z, fitted, X: z @ z.T,
         gaussian,

@@ -31,7 +31,7 @@ from rnca import (
 from rnca.regression import FeatureRidge
 
 SMALL = {"n_features": 20, "random_state": 0, "chunk_size": 100}
-SVD = "rnca._core.whitening.leading_svd"
+SVD = "rnca._core.method.leading_svd"
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ ESTIMATORS = {
         transformed,
         SVD,
     ),
-    "RPCA": (RPCA(2, **SMALL), "", transformed, "rnca.pca.leading_eigh"),
+    "RPCA": (RPCA(2, **SMALL), "", transformed, "rnca._core.method.leading_eigh"),
     "RLDA": (RLDA(**SMALL, reg=1e-3), "classes", lambda m, X: m.predict_proba(X), SVD),
     "RSpectralClustering": (
         RSpectralClustering(3, **SMALL),
@@ -72,7 +72,7 @@ ESTIMATORS = {
         RandomizedAutoencoder(2, **SMALL, n_decoder_features=20, reg=1e-3),
         "",
         lambda m, X: m.inverse_transform(m.transform(X)),
-        "rnca.regression.Factor",
+        "rnca.regression.whiten",
     ),
     "PrivilegedFeatures": (
         PrivilegedFeatures(**SMALL, reg=1e-3),
@@ -84,7 +84,7 @@ ESTIMATORS = {
         FeatureRidge(**SMALL, reg=1e-3, linear_part=True),
         "Y",
         lambda m, X: m.predict(X),
-        "rnca.regression.Factor",
+        "rnca.regression.whiten",
     ),
     "NystroemFeatures": (
         NystroemFeatures(20, whiten=True, random_state=0),
@@ -244,7 +244,7 @@ def test_an_interrupted_partial_fit_changes_nothing(views, monkeypatch, model, c
     )
     model = clone(model).fit(*first)
     before, xx = dict(vars(model)), model.moments_.products[0, 0].copy()
-    solver = "_core.whitening.leading_svd" if count == 2 else "pca.leading_eigh"
+    solver = "_core.method.leading_svd" if count == 2 else "_core.method.leading_eigh"
     with monkeypatch.context() as patch:
         patch.setattr(f"rnca.{solver if step == 'solution' else step}", interrupted)
         with pytest.raises(KeyboardInterrupt):

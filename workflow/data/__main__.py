@@ -112,7 +112,7 @@ def _first(content: Content, array: str) -> str:
     values = np.atleast_1d(content.arrays[array][0]).ravel()
     shown = [f"{value:.6g}" for value in values[:5]]
     if names := content.meta["columns"].get(array):
-        shown = [f"{name!r} = {value}" for name, value in zip(names, shown, strict=False)]
+        shown = [f"{name} = {value}" for name, value in zip(names, shown, strict=False)]
     return ", ".join(shown) + (", …" if len(values) > 5 else "")
 
 

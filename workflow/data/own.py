@@ -29,6 +29,7 @@ from scipy.io import loadmat, whosmat
 from rnca._core.files import MOST_IN_A_BYTE, read_member
 from workflow.data import DataError
 from workflow.data.catalogue import Facts
+from workflow.data.errors import visible
 from workflow.data.prepared import Content, check_arrays
 from workflow.data.sources import file_sha256
 from workflow.data.splits import PARTS
@@ -127,7 +128,7 @@ def read(name: str, own: OwnDataset) -> Content:
         "title": own.title or name,
         "sources": [{"file": str(f), "sha256": file_sha256(f)} for f in map(Path, own.files())],
         "columns": {
-            key: list(table.columns)
+            key: [" ".join(visible(str(name)).split())[:60] for name in table.columns]
             for key, table in found.items()
             if isinstance(table, pd.DataFrame) and table.columns.dtype.kind not in "iu"
         },

@@ -222,10 +222,12 @@ def _new_directions(Q: Matrix, block: Matrix) -> Matrix:
 
 def _ritz_pairs(gram: Matrix, images: Matrix, k: int, rounding: float) -> tuple[Matrix, Matrix]:
     """Solve WᵀRxW·y = θ·QᵀW·y for the k largest θ above rounding, with yᵀQᵀWy = 1; W = RyQ."""
-    size = gram.shape[1]
-    scale, turn = scipy.linalg.eigh(gram[:size])
+    scale, turn = scipy.linalg.eigh(gram[: gram.shape[1]])
     # f = RxRy f/ρ² gives fᵀRy f ≥ ρ⁴ fᵀf: no variable worth returning is lost here.
     basis = turn[:, scale > rounding] / np.sqrt(scale[scale > rounding])
-    theta, Y = scipy.linalg.eigh(basis.T @ (gram.T @ images) @ basis)
-    theta, Y = theta[::-1][:k], Y[:, ::-1][:, :k]
+    if not (rank := basis.shape[1]):
+        return np.empty(0), basis
+    within = basis.T @ (gram.T @ images) @ basis
+    theta, Y = scipy.linalg.eigh(within, subset_by_index=(max(rank - k, 0), rank - 1))
+    theta, Y = theta[::-1], Y[:, ::-1]
     return theta[theta > _DEPENDENT], basis @ Y[:, theta > _DEPENDENT]

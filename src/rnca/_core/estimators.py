@@ -2,17 +2,16 @@
 
 import sys
 import warnings
+from copy import copy
 from numbers import Real
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rnca._core.rows import View
-
-Estimator = TypeVar("Estimator", bound=BaseEstimator)
 
 
 def pair(value: Any, name: str) -> tuple[Any, Any]:
@@ -31,10 +30,19 @@ def single(value: Any, name: str) -> Any:
     return value
 
 
-def check_count(value: Any, name: str) -> None:
-    """Refuse anything but an integer of at least 1."""
+def check_count(value: Any, name: str) -> int:
+    """Return an integer; refuse anything but one of at least 1."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name}={value!r}: give an integer >= 1.")
+    return int(value)
+
+
+def check_dtype(value: Any) -> np.dtype[Any]:
+    """Return the type of features; refuse anything but float32 and float64."""
+    if value not in ("float32", "float64", np.float32, np.float64):
+        raise ValueError(f'dtype={value!r}: features are "float32" or "float64".')
+    dtype: np.dtype[Any] = np.dtype(value)
+    return dtype
 
 
 def is_number(value: Any) -> bool:
@@ -51,6 +59,12 @@ def check_reg(value: Any) -> float:
     return float(number)
 
 
+def check_regs(reg: Any) -> tuple[float, float]:
+    """Return the regularisers of two views."""
+    reg_x, reg_y = pair(reg, "reg")
+    return check_reg(reg_x), check_reg(reg_y)
+
+
 def _package(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
@@ -63,18 +77,32 @@ def warn(message: str) -> None:
     warnings.warn(message, stacklevel=level)
 
 
-def unfitted_copy(estimator: Estimator, keep: tuple[str, ...] = ()) -> Estimator:
-    """Copy an estimator without its fitted attributes, but for those to keep.
+def check_columns(estimator: BaseEstimator, X: Any, *y: Any) -> None:
+    """Make scikit-learn's checks of data to fit to, but for their entries."""
+    validate_data(copy(estimator), X, *y, skip_check_array=True)  # a copy: it sets attributes
 
-    Names of fitted attributes end in an underscore.
-    """
-    copied = object.__new__(type(estimator))
-    copied.__dict__ = {
-        name: value
-        for name, value in vars(estimator).items()
-        if not name.endswith("_") or name in keep
-    }
-    return copied
+
+def assign(estimator: Any, like: Any, **fitted: Any) -> None:
+    """Replace all fitted attributes at once; the columns are those that ``like`` was fitted to."""
+    for name in [name for name in vars(estimator) if name.endswith("_")]:
+        delattr(estimator, name)
+    names = {"n_features_in_", "feature_names_in_"} & vars(like).keys()
+    estimator.__dict__.update({name: vars(like)[name] for name in names} | fitted)
+
+
+class Labelled(TransformerMixin, BaseEstimator):
+    """Hands on an array with names for its columns, in the container that `set_output` chose."""
+
+    def __init__(self, names: Any) -> None:
+        self.names = names
+
+    def transform(self, X: Any, array: Any) -> Any:
+        """Return the array; its container takes the index of X."""
+        return array
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the columns."""
+        return self.names
 
 
 class RowsMixin:
@@ -93,3 +121,7 @@ class RowsMixin:
         if tags.transformer_tags is not None:
             tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+class RowsTransformer(RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Transformers of rows whose output columns are called after their class."""

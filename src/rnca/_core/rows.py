@@ -41,6 +41,8 @@ class View:
     messages call them.
     """
 
+    is_flat = False  # whether one column was given without a second dimension
+
     def __init__(
         self, data: Any, name: str = "X", columns: npt.NDArray[np.object_] | None = None
     ) -> None:
@@ -203,9 +205,12 @@ def view_of_columns(data: Any, name: str) -> View:
         )
     _refuse_what_holds_tables(data, name)
     table = data if hasattr(data, "shape") else _array(data, name)
-    if len(table.shape) == 1:
+    is_flat = len(table.shape) == 1
+    if is_flat:
         table = _array(table, name)[:, None]
-    return View(table if len(table.shape) else data, name)
+    view = View(table if len(table.shape) else data, name)
+    view.is_flat = is_flat
+    return view
 
 
 def _mapped_file(data: Any) -> mmap.mmap | None:

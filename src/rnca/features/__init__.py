@@ -4,6 +4,9 @@ Every map has the *prefix property*: its first m features are those of any large
 same ``random_state``. One pass over the data at the largest m therefore serves every smaller m.
 """
 
+from collections.abc import Callable
+from functools import partial
+
 from rnca.features.base import FeatureMap, median_gamma
 from rnca.features.cosine import (
     FastfoodFeatures,
@@ -14,9 +17,10 @@ from rnca.features.cosine import (
 from rnca.features.linear import JointFeatures, LinearFeatures
 from rnca.features.nystroem import NystroemFeatures
 
-FEATURE_MAPS: dict[str, type[FeatureMap]] = {
+FEATURE_MAPS: dict[str, Callable[..., FeatureMap]] = {
     "fourier": FourierFeatures,
     "nystroem": NystroemFeatures,
+    "whitened": partial(NystroemFeatures, whiten=True),
     "linear": LinearFeatures,
     "orthogonal": OrthogonalFeatures,
     "fastfood": FastfoodFeatures,

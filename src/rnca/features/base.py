@@ -5,16 +5,10 @@ from copy import copy
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    clone,
-)
+from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils.validation import validate_data
 
-from rnca._core.estimators import RowsMixin, is_number, unfitted_copy, warn
+from rnca._core.estimators import RowsTransformer, assign, check_columns, is_number, warn
 from rnca._core.rows import FloatArray, Matrix, View, grid
 from rnca._core.seeding import streams
 
@@ -33,7 +27,7 @@ _SMALLEST = np.finfo(np.float64).tiny
 _DRAWN_FROM = ("n_features", "gamma", "random_state", "dtype")
 
 
-class FeatureMap(RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FeatureMap(RowsTransformer):
     """Base of all feature maps: a transformer that RPCA and RCCA can also feed chunk by chunk.
 
     A subclass draws its parameters in `_draw` and evaluates them in `_map`; `_fitted_arrays`
@@ -57,25 +51,29 @@ class FeatureMap(RowsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         y : ignored
         """
         view = View(X)
-        validate_data(unfitted_copy(self), X, skip_check_array=True)  # only checks the names
+        check_columns(self, X)
         for start, stop in grid(0, len(view), _TRANSFORM_CHUNK):
             view.read(start, stop)
-        return self.fit_view(view)
+        drawn = copy(self).fit_view(view)
+        assign(self, drawn, **vars(drawn))
+        return self
 
     def fit_view(self, view: View) -> Self:
-        """Draw the map for a view whose rows are checked when they are read."""
-        fresh = unfitted_copy(self)
-        fresh.n_features_in_ = view.shape[1]
+        """Draw the map for a view whose rows are checked when they are read.
+
+        A map whose drawing fails is of no use, unlike after `fit`.
+        """
+        self.__dict__.pop("feature_names_in_", None)
+        self.n_features_in_ = view.shape[1]
         if view.columns is not None:
-            fresh.feature_names_in_ = view.columns
+            self.feature_names_in_ = view.columns
         # Numbers out of range are refused with the first features.
         with np.errstate(over="ignore", invalid="ignore"):
             pilot = view.pilot_rows()
             # Subtracted before any cast to float32: data far from the origin lose no digits.
-            fresh.offset_ = pilot.mean(axis=0, dtype=np.float64)
-            fresh._draw(view)
-            fresh._float64_ = fresh._loses_digits(pilot)
-        self.__dict__ = fresh.__dict__
+            self.offset_ = pilot.mean(axis=0, dtype=np.float64)
+            self._draw(view)
+            self._float64_ = self._loses_digits(pilot)
         return self
 
     def transform(self, X: Any) -> FloatArray:

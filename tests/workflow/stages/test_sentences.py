@@ -91,21 +91,30 @@ def test_baselines_of_a_series_are_in_a_range():
 
 def test_model_of_own_data_says_what_was_chosen_and_what_is_real():
     rows = [
-        ("one", "fourier", 100, 1e-3, k, r, p, 0.1) for k, r, p in ((1, 0.95, 0.01), (2, 0.05, 0.3))
+        ("one", "linear", 3, 1e-3, 1, 0.99, 0.06, 0.1),
+        ("one", "fourier", 100, 1e-3, 1, 0.95, 0.01, 0.1),
+        ("one", "fourier", 100, 1e-3, 2, 0.05, 0.3, 0.1),
     ]
     inference = pd.DataFrame(rows, columns=tables.INFERENCE_COLUMNS)
     assert rcca.on_model(inference, TITLES) == (
-        "MNIST, RCCA, Fourier: 1 of 2 components are significant at 5 %, the first with a "
-        "correlation of 0.95 on test rows (p = 0.01); cross-validation chose m = 100, reg = 0.001."
+        "MNIST, RCCA, Fourier, finds 1 shared component (correlation on test rows 0.95); "
+        "MNIST, linear CCA, finds none."
     )
-    (block,) = tables.model_blocks(inference, TITLES)
+    loadings = frame("view column component_1", ("x", 0, 0.2), ("x", "a_b", -0.9), ("y", 0, 0.5))
+    of_models = {("one", "fourier"): loadings, ("one", "linear"): loadings}
+    block, other = tables.model_blocks(inference, TITLES, of_models)
+    assert other.title == "MNIST, linear CCA"
+    (note,) = block.notes
+    assert (
+        note
+        == r"Largest loadings on component 1: of view x a\_b (-0.90), 0 (0.20); of view y 0 (0.50)."
+    )
     assert block.text == "m = 100, reg = 0.001, by cross-validation"
     assert block.cells[1] == ["2", "0.050", "0.3", "0.100"]
-    loadings = frame("view column component_1", ("x", 0, 0.2), ("x", 1, -0.9), ("y", 0, 0.5))
     model = loadings, np.zeros(3), np.ones(3)
     figure = figures.model_figure(inference, {("one", "fourier"): model}, TITLES)
     names = [label.get_text() for label in figure.axes[1].get_yticklabels()]
-    assert names == ["y, 0", "x, 0", "x, 1"]  # the largest on top
+    assert names == ["y, 0", "x, 0", "x, a_b"]  # the largest on top
 
 
 def test_rpca_says_how_errors_fall():

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rnca._core.method import Factor, whiten
 from rnca._core.moments import Moments
-from rnca._core.whitening import Factor
 from rnca.features import FourierFeatures
 from rnca.lupi import Cells, canonical_bases, nearest_rotation, second_view
 
@@ -98,9 +98,9 @@ def fit_bases(
     centred = z - mean
     problems = [_Problems(system, rows, z, mean) for system in systems]
     for reg in regs:
-        factor = Factor(moments, 0, reg)
+        factor = whiten(moments, 0, reg)
         for each in problems:
-            means = factor.whiten_rows(each.means.copy())
+            means = factor.whiten(each.means.copy())
             for m in sizes:
                 for name, basis in each.bases(means[:m], factor, centred[:, :m], mean[:m]):
                     yield (name, m, reg), basis

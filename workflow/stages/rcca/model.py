@@ -1,5 +1,6 @@
 """Stage rcca: a model to keep, its p-values, its loadings and the canonical variables."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,10 +23,10 @@ from workflow.stages.rcca.trial import Views
 class Kept(NamedTuple):
     """What is kept of one fit: the model, scores by candidate, inference by component, loadings.
 
-    ``loadings`` have a row per view and column, on test rows, with ``offset`` and ``scale``, by
-    which standardised data were made: (column − offset) / scale. ``variables`` are arrays: ``x``
-    and ``y``, canonical variables of all rows of the split, ``row``, their numbers in the prepared
-    data, and ``part``: train, tune or test.
+    ``loadings`` have a row per view and column (its name or number), on test rows, with ``offset``
+    and ``scale``, by which standardised data were made: (column − offset) / scale. ``variables``
+    are arrays: ``x`` and ``y``, canonical variables of all rows of the split, ``row``, their
+    numbers in the prepared data, and ``part``: train, tune or test.
     """
 
     model: RCCA
@@ -65,7 +66,7 @@ def fit_model(experiment: Experiment, data: Prepared) -> Kept:
         model,
         _scores(search).assign(**labels),
         pd.DataFrame({**labels, **chosen, **inference}),
-        _loadings(model, test),
+        _loadings(model, test, data.meta.get("columns", {})),
         {name: np.concatenate([part[name] for part in variables]) for name in variables[0]},
     )
 
@@ -88,13 +89,13 @@ def _first(size: Any) -> int:
     return int(size[0] if isinstance(size, tuple) else size)
 
 
-def _loadings(model: RCCA, test: Views) -> pd.DataFrame:
+def _loadings(model: RCCA, test: Views, names: Mapping[str, list[str]]) -> pd.DataFrame:
     frames = []
     for name, view, loadings in zip("xy", test, model.loadings(*test), strict=True):
         components = [f"component_{j}" for j in range(1, loadings.shape[1] + 1)]
         frame = pd.DataFrame(loadings, columns=components)
         frame.insert(0, "view", name)
-        frame.insert(1, "column", range(len(frame)))
+        frame.insert(1, "column", names.get(name, range(len(frame))))
         frame.insert(2, "offset", 0.0 if view.offset is None else view.offset)
         frame.insert(3, "scale", 1.0 if view.scale is None else view.scale)
         frames.append(frame)

@@ -65,7 +65,8 @@ if __name__ == "__main__":
             for file in given.variables:
                 check(file)
             models = figures.read_models(given.loadings, given.variables, inference)
-            write_markdown(out["rcca_model.md"], tables.model_blocks(inference, titles))
+            loadings = {key: model[0] for key, model in models.items()}
+            write_markdown(out["rcca_model.md"], tables.model_blocks(inference, titles, loadings))
             save(figures.model_figure(inference, models, titles), out, "rcca_model")
             said["rcca_model"] = sentences.on_model(inference, titles)
         if "rcca_minutes.md" in out:

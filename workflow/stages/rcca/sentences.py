@@ -194,14 +194,15 @@ def _against(method: str, rows: pd.DataFrame) -> str:
 
 
 def on_model(inference: pd.DataFrame, titles: Titles) -> str:
-    """Say what was chosen, and how many components are more than chance."""
+    """Say how many components of each model are more than chance, the best model first."""
     clauses = []
-    for title, rows in by_model(inference, titles):
-        first, real = rows.iloc[0], (rows["p_value"] <= 0.05).sum()
+    for _, title, rows in by_model(inference, titles):
+        real = rows.loc[rows["p_value"] <= 0.05, "test_correlation"]
+        listed = ", ".join(f"{r:.2f}" for r in real[:3]) + (", …" if len(real) > 3 else "")
+        what = "component" if len(real) == 1 else "components"
         clauses.append(
-            f"{title}: {real} of {len(rows)} components are "
-            f"significant at 5 %, the first with a correlation of {first['test_correlation']:.2f} "
-            f"on test rows (p = {first['p_value']:.2g}); cross-validation chose "
-            f"m = {first['m']:.0f}, reg = {first['reg']:g}"
+            f"{title}, finds {len(real)} shared {what} (correlation on test rows {listed})"
+            if len(real)
+            else f"{title}, finds none"
         )
     return sentence(clauses)

@@ -18,6 +18,7 @@ Series = Mapping[str, Mapping[str, Any]]
 PROTOCOL_NAMES = {"frames": "random frames", "utterances": "utterances held out"}
 LEAKS_COLUMNS = ("experiment", "part", "kind", "rows", "of", "share")
 _LEAKS = ("duplicate in x", "duplicate in y", "duplicate in both", "shared frame")
+_LOADINGS = 3  # of each view, named below the table of a kept model
 _PAIR = ["feature_map", "m", "repeat"]
 _FIT = ["experiment", *_PAIR]
 CV_COLUMNS = (*_FIT, "reg", "cv_sum", "test_sum", "predicted_error")
@@ -298,14 +299,26 @@ def leaked_shares(leaks: pd.DataFrame) -> "pd.Series[float]":
     return test.groupby("experiment", sort=False)["share"].max()
 
 
-def by_model(inference: pd.DataFrame, titles: Titles) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the title of each kept model, and its components."""
-    for (name, kind), rows in inference.groupby(["experiment", "feature_map"], sort=False):
-        yield f"{titles[str(name)]}, {MAP_NAMES[str(kind)]}", rows
+def by_model(
+    inference: pd.DataFrame, titles: Titles
+) -> Iterator[tuple[tuple[str, str], str, pd.DataFrame]]:
+    """Yield key, title and components of each kept model, the one that finds most first."""
+    models = list(inference.groupby(["experiment", "feature_map"], sort=False))
+    for (name, kind), rows in sorted(models, key=lambda model: _found(model[1]), reverse=True):
+        key = str(name), str(kind)
+        yield key, f"{titles[key[0]]}, {MAP_NAMES[key[1]]}", rows
 
 
-def model_blocks(inference: pd.DataFrame, titles: Titles) -> list[Block]:
-    """Lay out the components of each model, with what was chosen above them."""
+def _found(rows: pd.DataFrame) -> tuple[int, float]:
+    """Return how many components are significant at 5 %, and the sum of their correlations."""
+    real = rows.loc[rows["p_value"] <= 0.05, "test_correlation"]
+    return len(real), float(real.sum())
+
+
+def model_blocks(
+    inference: pd.DataFrame, titles: Titles, loadings: Mapping[tuple[str, str], pd.DataFrame]
+) -> list[Block]:
+    """Lay out the components of each model, with what was chosen and what the first consists of."""
     columns: Columns = {
         "component": value("component", ".0f"),
         "correlation on test rows": value("test_correlation", ".3f"),
@@ -313,7 +326,23 @@ def model_blocks(inference: pd.DataFrame, titles: Titles) -> list[Block]:
         "95 % of random pairings": value("null_95", ".3f"),
     }
     blocks = []
-    for title, rows in by_model(inference, titles):
+    for key, title, rows in by_model(inference, titles):
         chosen = f"m = {rows['m'].iloc[0]}, reg = {rows['reg'].iloc[0]:g}, by cross-validation"
-        blocks.append(block(title, chosen, columns, rows))
+        blocks.append(block(title, chosen, columns, rows, [_loads_most_on(loadings[key])]))
     return blocks
+
+
+def _loads_most_on(loadings: pd.DataFrame) -> str:
+    """Name the columns of each view with the largest loadings on the first component."""
+    parts = []
+    for view, rows in loadings.groupby("view"):
+        order = rows["component_1"].abs().sort_values(ascending=False, kind="stable").index
+        largest = rows.loc[order[:_LOADINGS]].to_dict("records")
+        named = [f"{_plain(str(row['column']))} ({row['component_1']:.2f})" for row in largest]
+        parts.append(f"of view {view} {', '.join(named)}")
+    return f"Largest loadings on component 1: {'; '.join(parts)}."
+
+
+def _plain(text: str) -> str:
+    """Make Markdown show a text, such as the name of a column, as it stands."""
+    return re.sub(r"([\\`*_\[\]<>|$~#])", r"\\\1", text)

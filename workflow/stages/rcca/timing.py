@@ -10,8 +10,8 @@ import pandas as pd
 import scipy.linalg
 from threadpoolctl import threadpool_limits
 
+from rnca._core.method import whiten_pair
 from rnca._core.spectral import leading_svd
-from rnca._core.whitening import Whitened
 from workflow.data.prepared import Prepared
 from workflow.lib.job import job
 from workflow.lib.provenance import peak_mb, read_prepared, write_csv
@@ -52,7 +52,7 @@ def time_svds(experiment: Experiment, data: Prepared, threads: int) -> pd.DataFr
     """
     train = experiment.views(data, experiment.rows(data), "train")
     model = experiment.estimator(train, "svd").draw(*train)
-    whitened = Whitened(model.accumulate(*train), experiment.reg, experiment.reg)
+    whitened = whiten_pair(model.accumulate(*train), experiment.reg, experiment.reg)
     rows = []
     for m, times in zip(experiment.features, experiment.times, strict=True):
         D = whitened.D[:m, :m].copy()
