@@ -16,7 +16,12 @@ import rnca
 ROOT = Path(__file__).parents[1]
 PYTHON = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 GALLERY = sorted(ROOT.glob("examples/plot_*.py"))
-SLOW = {"plot_06_rows_from_disk", "plot_07_kernel_pca", "plot_11_privileged_information"}
+SLOW = {
+    "plot_06_rows_from_disk",
+    "plot_07_kernel_pca",
+    "plot_11_privileged_information",
+    "plot_12_dask_cluster",
+}
 # What the titles of the pictures say, of the variables that a script leaves.
 FINDINGS = {
     "plot_01_two_views": "rcca.score(x_new, y_new) > linear.score(x_new, y_new) + 1",
@@ -93,8 +98,6 @@ def test_the_python_of_a_page_runs(blocks):
 def test_gallery_example_runs_prints_and_draws(script, capsys):
     if script.stem in SLOW and "RNCA_EXAMPLES" not in os.environ:
         pytest.skip("takes seconds: run by `make test-all`")
-    if "dask" in script.stem:
-        pytest.importorskip("distributed", reason="run by `make docs`")
     pyplot.switch_backend("agg")
     with warnings.catch_warnings():
         names = runpy.run_path(str(script), run_name="__main__")
