@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from distributed import get_client, wait
 
-from rnca._core.moments import Moments
+from rnca.moments import Moments
 
 
 def fit(model: Any, X: Any, y: Any = None) -> Any:
