@@ -21,8 +21,14 @@ from workflow.stages.bounds.norms import (
     Regularised,
     Views,
     cca_errors,
+    exact_moments,
     kernel_error,
 )
+
+# Repeats that compute exact moments, too: these vary little from one draw of rows to another, and
+# cost as much as the norms.
+REPEATS_WITH_MOMENTS = 20
+MOMENTS = [f"kernel_{moment}_{view}" for view in "xy" for moment in ("variance", "moment")]
 
 Record = dict[str, Any]
 Kernels = tuple[ExactKernel, ExactKernel]
@@ -66,36 +72,53 @@ def _width(width: str | float, rows: Matrix, seed: int) -> float:
     return known[width]
 
 
-def simulate(sweep: SimpleNamespace, repeats: Iterable[int]) -> pd.DataFrame:
+def simulate(
+    sweep: SimpleNamespace, repeats: Iterable[int], largest_n: int | None = None
+) -> pd.DataFrame:
     """Compute ‖K‖ and ‖K̂ − K‖ of both views, and the errors of both blocks, at every point.
 
     A repeat is one draw of rows and of features: smaller n take its first rows, smaller m its first
     features, so that all points of a repeat share kernels, factors and features. Sweeps share their
     draws, so that widths are compared in pairs. Any set of repeats gives the same rows as part of
-    a larger one.
+    a larger one, and so does ``largest_n``, which leaves out larger n than this.
+
+    The first repeats also have the exact moments of both views, m times ‖E(K̂ − K)²‖ as
+    ``kernel_variance`` and m times E‖K̂ − K‖² in Frobenius norm as ``kernel_moment``.
     """
     records = []
     for repeat in tqdm(repeats, desc=f"bounds, {sweep.name}", unit="draw", leave=False):
         labels = {"width": sweep.width, "repeat": repeat}
-        records += [labels | record for record in _points(sweep, repeat)]
+        records += [labels | record for record in _points(sweep, repeat, largest_n)]
     return pd.DataFrame(records)
 
 
-def _points(sweep: SimpleNamespace, repeat: int) -> Iterator[Record]:
+def _points(sweep: SimpleNamespace, repeat: int, largest_n: int | None) -> Iterator[Record]:
     n, m = (max(*getattr(sweep, key), sweep.fixed[key]) for key in ("n", "m"))
-    x, y = (
+    views = [
         SimulatedView(sweep.width, (n, sweep.columns), m, sweep.seed, repeat, name)
         for name in ("x", "y")
-    )
-    yield from _over_rows(sweep, x, y)
+    ]
+    sizes = sorted({k for k in sweep.n if k <= (largest_n or n)} | {sweep.fixed["n"]})
+    moments = {k: _moments(k, views if repeat < REPEATS_WITH_MOMENTS else []) for k in sizes}
+    x, y = views
     kernels = x.kernel(sweep.fixed["n"]), y.kernel(sweep.fixed["n"])
-    yield from _over_features(sweep, kernels, x, y)
-    yield from _over_gamma(sweep, kernels, x, y)
+    for record in (
+        *_over_rows(sweep, sizes, x, y),
+        *_over_features(sweep, kernels, x, y),
+        *_over_gamma(sweep, kernels, x, y),
+    ):
+        yield record | moments[record["n"]]
 
 
-def _over_rows(sweep: SimpleNamespace, x: SimulatedView, y: SimulatedView) -> Iterator[Record]:
+def _moments(n: int, views: Sequence[SimulatedView]) -> Record:
+    found = [moment for view in views for moment in exact_moments(view.kernel(n))]
+    return dict(zip(MOMENTS, found or [np.nan] * len(MOMENTS), strict=True))
+
+
+def _over_rows(
+    sweep: SimpleNamespace, sizes: Sequence[int], x: SimulatedView, y: SimulatedView
+) -> Iterator[Record]:
     m, gamma = sweep.fixed["m"], sweep.fixed["gamma"]
-    sizes = sorted({*sweep.n, sweep.fixed["n"]})
     whole = [view.kernel(sizes[-1]).factored(gamma, overwrite=True) for view in (x, y)]
     nested = (_by_rows(view.features(sizes[-1], m), sizes) for view in (x, y))
     for n, *estimates in zip(sizes, *nested, strict=True):
@@ -185,4 +208,4 @@ def _cca_errors(exact: Views, estimates: Sequence[FeatureKernel], gamma: float) 
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        write_csv(snakemake.output[0], simulate(asked, range(*asked.repeats)))
+        write_csv(snakemake.output[0], simulate(asked, range(*asked.repeats), asked.largest_n))

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
-from scipy.linalg.blas import dsymv, dtrsv
+from scipy.linalg.blas import dsymv, dsyrk, dtrsv
 from scipy.linalg.lapack import dpotrf
 from scipy.sparse.linalg import LinearOperator, eigsh
 
@@ -31,6 +31,8 @@ _TOLERANCE = 1e-6
 # Vectors that Lanczos keeps. The error matrices have one singular value far above the others, so
 # a handful of steps is enough; restarts take care of the exceptions.
 _KEPT_VECTORS = 6
+# Kernel values whose fourth powers are above the least float64.
+_SMALLEST = 1e-75
 
 
 @dataclass(frozen=True)
@@ -192,6 +194,28 @@ def _block_error(A: Product, K: Kernel, A_hat: Product, K_hat: Kernel) -> float:
     return float(np.sqrt(_norm_of_symmetric(squared, len(K))))
 
 
+def exact_moments(kernel: ExactKernel) -> tuple[float, float]:
+    """Return m·‖E(K̂ − K)²‖ and m·E‖K̂ − K‖² in Frobenius norm, of Fourier features given the rows.
+
+    For a Gaussian kernel matrix. The features z = √2·cos(Wx + b) of one draw have
+    E‖z‖²zzᵀ = nK + ½Q with Qᵢⱼ = Σₖ k(2xₖ, xᵢ + xⱼ), which is Σₖ kᵢₖ²·kⱼₖ² / kᵢⱼ, and
+    E‖z‖⁴ = n² + ½·Σᵢⱼ k(2xᵢ, 2xⱼ), of which the terms are kᵢⱼ⁴; docs/theory.md has the proof.
+    """
+    K, n = kernel.K, len(kernel)
+    squares = K * K
+    frobenius = n**2 + np.vdot(squares, squares) / 2 - squares.sum()
+    uncentred = dsyrk(0.5, squares, lower=1)
+    # Elsewhere rows are so far apart that a term is 0, unless a third one lies half way.
+    np.divide(uncentred, K, out=uncentred, where=K > _SMALLEST)
+    uncentred += n * K
+
+    def variance(v: Matrix) -> Matrix:
+        product: Matrix = dsymv(1.0, uncentred, v, lower=1) - kernel(kernel(v))
+        return product
+
+    return _norm_of_symmetric(variance, n), float(frobenius)
+
+
 def squared_correlation_error(
     exact: tuple[Matrix, Matrix], estimate: tuple[Matrix, Matrix], gamma: float
 ) -> float:
@@ -218,6 +242,15 @@ def kernel_bound(n: int, m: int, *, norm: float | None = None) -> float:
     return _bernstein(n, m, n, 1.0, n**2 if norm is None else norm * (2 * n - norm))
 
 
+def frobenius_bound(n: int, m: int, *, gaussian: bool = False) -> float:
+    """Evaluate n·√(3/(2m)), a bound on the root mean square of ‖K̂ − K‖ for all n and m.
+
+    It holds for every shift-invariant kernel with k(x, x) = 1; if the kernel is ``gaussian``,
+    n/√m does.
+    """
+    return float(_check_rows(n) * np.sqrt((1.0 if gaussian else 1.5) / _check_features(m)))
+
+
 def cca_bound(n: int, m: int, gamma: float, *, factor: float = 1.0) -> float:
     """Evaluate the right-hand side of Theorem 4, which does not hold in general.
 
@@ -228,16 +261,37 @@ def cca_bound(n: int, m: int, gamma: float, *, factor: float = 1.0) -> float:
 
 
 def proved_cca_bound(n: int, m: int, gamma: float, *, norm: float) -> float:
-    """Evaluate a bound on E‖R̂⁻¹L̂ − R⁻¹L‖ that does hold: 1 + ‖K‖/γ times that of Theorem 4.
+    """Evaluate a bound on E‖R̂⁻¹L̂ − R⁻¹L‖ that does hold: (1 + ‖K‖/γ)·n·√(3/m)/γ.
 
     ``norm`` is ‖K‖, the larger of both views.
     """
-    return (1 + norm / gamma) * cca_bound(n, m, gamma)
+    gamma = _check_gamma(gamma)
+    return (1 + norm / gamma) * 2**0.5 * frobenius_bound(n, m) / gamma
 
 
 def correlation_bound(n: int, m: int, gamma: float) -> float:
-    """Evaluate a bound on E max over k of |ρ̂ₖ² − ρₖ²|: 2/γ times `kernel_bound`."""
-    return 2 * kernel_bound(n, m) / _check_gamma(gamma)
+    """Evaluate a bound on E max over k of |ρ̂ₖ² − ρₖ²|: (2n/γ)·√(3/(2m))."""
+    return 2 * frobenius_bound(n, m) / _check_gamma(gamma)
+
+
+def whitened_correlation_bound(
+    n: int, m: int, gamma: float, dimensions: tuple[float, float]
+) -> float:
+    """Evaluate the bound 2·(√d_x + √d_y)·√(2n/(γm)) on E max over k of |ρ̂ₖ² − ρₖ²|.
+
+    ``dimensions`` are the traces of K(K + γI)⁻¹ of both views.
+    """
+    roots = np.sqrt(dimensions).sum()
+    root = np.sqrt(2 * _check_rows(n) / (_check_gamma(gamma) * _check_features(m)))
+    return float(2 * roots * root)
+
+
+def landmark_bound(n: int, m: int) -> float:
+    """Evaluate a bound on the root mean square of ‖zzᵀ/m − K²/n‖ for Nyström features.
+
+    That is (n/√m)·√((n − m)/(n − 1)) for kernel values z at m distinct random rows.
+    """
+    return frobenius_bound(n, m, gaussian=True) * float(np.sqrt((n - m) / (n - 1)))
 
 
 def limiting_cca_error(n: int, ratio: float, gamma: float) -> float:

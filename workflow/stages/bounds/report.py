@@ -12,12 +12,15 @@ from workflow.lib.job import by_name, job
 from workflow.lib.provenance import read_csv, write_csv, write_text
 from workflow.lib.tables import half_width, number, sentence, span, titled_table, write_sentences
 from workflow.stages.bounds.figures import bounds_figure, theorem4_figure
+from workflow.stages.bounds.fit import MOMENTS
 from workflow.stages.bounds.norms import (
     cca_bound,
     correlation_bound,
+    frobenius_bound,
     kernel_bound,
     limiting_cca_error,
     proved_cca_bound,
+    whitened_correlation_bound,
 )
 from workflow.stages.bounds.theorem4 import FEATURES
 
@@ -29,13 +32,35 @@ _CLAIMED = {
     ("rcca", "gamma"): -1.0,
     ("rcca", "m"): -0.5,
 }
+# Of n and m, since the error changes its nature where the rank of K̂ reaches n: what is varied
+# relative to the other one, which stays. Between the ends are points of neither piece.
+_PIECES = {"up to the other": (0.0, 1.0), "from twice the other": (2.0, np.inf)}
+# What the mean norm, or its root mean square, lies below, and above.
+BOUNDS = {
+    "bound_printed": "as printed",
+    "bound_bernstein": "Bernstein with the measured ‖K‖",
+    "bound_frobenius": "n·√(3/(2m))",
+    "bound_gaussian": "n/√m",
+    "bound_moments": "exact moments",
+    "lower": "root of the exact variance",
+    "bound_proved": "(1 + ‖K‖/γ)·n·√(3/m)/γ",
+}
 # What the paper averaged over.
 _PUBLISHED_DRAWS = 1000
+# Bounds that stand in the table of exponents.
+_FORMS = ("printed", "bernstein", "frobenius", "proved")
 _NORMS = {"rpca": "‖K̂ − K‖", "rcca": "‖R̂⁻¹L̂ − R⁻¹L‖"}
 _SYMBOLS = {"n": "n", "m": "m", "gamma": "γ"}
 _FEATURE_NAMES = {
     "unit": "unit features cos(Wx + b), K̂/2 for K/2 (B = n)",
     "unbiased": "features √2·cos(Wx + b), K̂ for K (B = 2n)",
+}
+# Maps, and what their features are compared with.
+ESTIMATES = {
+    "fourier": ("Fourier, (2/m)·zzᵀ", "K"),
+    "nystroem": ("Nyström as in the paper, zzᵀ/m", "K"),
+    "nystroem_squared": ("Nyström as in the paper, zzᵀ/m", "K²/n"),
+    "whitened": ("whitened Nyström, zzᵀ", "K"),
 }
 _PANEL = ["experiment", "panel", "varying"]
 _POINT = [*_PANEL, "value", "n", "m", "gamma"]
@@ -46,7 +71,9 @@ def draws(norms: pd.DataFrame, fixed: Mapping[str, Mapping[str, float]]) -> pd.D
 
     ``fixed`` has n, m and γ of each sweep while they do not vary. Both views count as draws of
     ‖K̂ − K‖. For RCCA ``norm`` is the larger of its two blocks, ``one_block`` their mean.
+    ``variance`` and ``moment`` are the exact ones of RPCA, where they were computed.
     """
+    norms = norms.reindex(columns=norms.columns.union(MOMENTS, sort=False))
     found = []
     for sweep, rows in norms.groupby("experiment", sort=False):
         for panel, varying in _CLAIMED:
@@ -55,7 +82,7 @@ def draws(norms: pd.DataFrame, fixed: Mapping[str, Mapping[str, float]]) -> pd.D
             in_panel = _of_panel(rows[still], panel)
             in_panel = in_panel.assign(panel=panel, varying=varying, value=in_panel[varying])
             found.append(in_panel.sort_values(["value", "draw"]))
-    columns = [*_POINT, "draw", "norm", "one_block", "kernel_norm"]
+    columns = [*_POINT, "draw", "norm", "one_block", "kernel_norm", "variance", "moment"]
     return pd.concat(found, ignore_index=True)[columns]
 
 
@@ -66,6 +93,8 @@ def _of_panel(rows: pd.DataFrame, panel: str) -> pd.DataFrame:
                 draw=2 * rows["repeat"] + order,
                 norm=rows[f"kernel_error_{view}"],
                 kernel_norm=rows[f"kernel_norm_{view}"],
+                variance=rows[f"kernel_variance_{view}"],
+                moment=rows[f"kernel_moment_{view}"],
             )
             for order, view in enumerate("xy")
         ]
@@ -76,6 +105,8 @@ def _of_panel(rows: pd.DataFrame, panel: str) -> pd.DataFrame:
         norm=blocks.max(axis="columns"),
         one_block=blocks.mean(axis="columns"),
         kernel_norm=rows[["kernel_norm_x", "kernel_norm_y"]].max(axis="columns"),
+        variance=np.nan,
+        moment=np.nan,
     )
 
 
@@ -85,7 +116,8 @@ def points(drawn: pd.DataFrame, published: pd.DataFrame, sweeps: Sequence[str]) 
     The paper's values stand beside the given sweeps alone. ``mean_low`` to ``mean_high`` is the
     95 % confidence interval of the mean, ``low`` to ``high`` the range of 95 % of the draws; the
     interval of ``ratio``, ours over the paper's, allows for the error of the paper's mean too.
-    ``bound_sharp`` is for RPCA with the measured ‖K‖, ``bound_proved`` for RCCA.
+    Of the bounds, `BOUNDS`, the last is for RCCA and the others, but for the printed one, for RPCA;
+    ``lower`` and those after the second are about ``rms``, the root of the mean square.
     """
     groups = drawn.groupby(_POINT, sort=False)
     summary = groups.agg(
@@ -96,6 +128,9 @@ def points(drawn: pd.DataFrame, published: pd.DataFrame, sweeps: Sequence[str]) 
         high=("norm", lambda norm: norm.quantile(0.975)),
         one_block=("one_block", "mean"),
         kernel_norm=("kernel_norm", "mean"),
+        rms=("norm", lambda norm: np.sqrt((norm**2).mean())),
+        variance=("variance", "mean"),
+        moment=("moment", "mean"),
     ).reset_index()
     half = half_width(summary["sd"] / np.sqrt(summary["draws"]), summary["draws"] - 1)
     summary = summary.assign(mean_low=summary["mean"] - half, mean_high=summary["mean"] + half)
@@ -110,17 +145,40 @@ def points(drawn: pd.DataFrame, published: pd.DataFrame, sweeps: Sequence[str]) 
     half = half_width(error, summary["draws"] - 1) / summary["published"]
     summary = summary.assign(ratio=ratio, ratio_low=ratio - half, ratio_high=ratio + half)
     bounds = pd.DataFrame([_bounds(row) for row in summary.to_dict("records")])
-    return pd.concat([summary.drop(columns="sd"), bounds], axis="columns")
+    return pd.concat([summary.drop(columns=["sd", "variance", "moment"]), bounds], axis="columns")
 
 
 def _bounds(row: Mapping[Any, Any]) -> dict[str, float]:
-    of_kernel, of_cca = (row["n"], row["m"]), (row["n"], row["m"], row["gamma"])
-    is_kernel, norm = row["panel"] == "rpca", row["kernel_norm"]
-    return {
-        "bound_printed": kernel_bound(*of_kernel) if is_kernel else cca_bound(*of_cca),
-        "bound_sharp": kernel_bound(*of_kernel, norm=norm) if is_kernel else np.nan,
-        "bound_proved": np.nan if is_kernel else proved_cca_bound(*of_cca, norm=norm),
+    n, m, gamma, norm = row["n"], row["m"], row["gamma"], row["kernel_norm"]
+    bounds = dict.fromkeys(BOUNDS, np.nan)
+    if row["panel"] == "rcca":
+        proved = proved_cca_bound(n, m, gamma, norm=norm)
+        return bounds | {"bound_printed": cca_bound(n, m, gamma), "bound_proved": proved}
+    return bounds | {
+        "bound_printed": kernel_bound(n, m),
+        "bound_bernstein": kernel_bound(n, m, norm=norm),
+        "bound_frobenius": frobenius_bound(n, m),
+        "bound_gaussian": frobenius_bound(n, m, gaussian=True),
+        "bound_moments": np.sqrt(row["moment"] / m),
+        "lower": np.sqrt(row["variance"] / m),
     }
+
+
+def tightness(summary: pd.DataFrame) -> pd.DataFrame:
+    """Divide the bounds by the norms: least and largest ratio by sweep, panel and bound.
+
+    A bound on a root mean square is divided by it, one on a mean by the mean.
+    """
+    records = []
+    for (sweep, panel), rows in summary.groupby(["experiment", "panel"], sort=False):
+        for column, name in BOUNDS.items():
+            of_mean = column in ("bound_printed", "bound_bernstein", "bound_proved")
+            ratio = (rows[column] / rows["mean" if of_mean else "rms"]).dropna()
+            if len(ratio):
+                labels = {"experiment": sweep, "panel": panel, "bound": column, "name": name}
+                ends = {"least": ratio.min(), "most": ratio.max(), "points": len(ratio)}
+                records.append(labels | ends)
+    return pd.DataFrame(records)
 
 
 def power_laws(drawn: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
@@ -145,22 +203,53 @@ def power_laws(drawn: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
                 "claimed": _CLAIMED[panel, varying],
                 **_levels(rows),
             }
-            for form in ("printed", "sharp"):
+            for form in _FORMS:
                 looseness = rows[f"bound_{form}"] / rows["mean"]
                 laws |= {f"{form}_least": looseness.min(), f"{form}_most": looseness.max()}
             found.append(laws)
     return pd.DataFrame(found)
 
 
+def pieces(drawn: pd.DataFrame, summary: pd.DataFrame) -> pd.DataFrame:
+    """Fit power laws of n and m to the points on either side of n = m.
+
+    ``least`` and ``most`` are the ends of a piece, ``points`` how many it has, two at least; the
+    exponents are as in `power_laws`, ``published_exponent`` that of the paper's points.
+    """
+    records = []
+    for _, rows in summary[summary["varying"] != "gamma"].groupby(_PANEL, sort=False):
+        other = rows["m" if rows["varying"].iloc[0] == "n" else "n"]
+        for piece, (low, high) in _PIECES.items():
+            own = rows[(rows["value"] >= low * other) & (rows["value"] <= high * other)]
+            if len(own) > 1:
+                records.append(
+                    {
+                        **own[_PANEL].iloc[0],
+                        "piece": piece,
+                        "least": own["value"].min(),
+                        "most": own["value"].max(),
+                        "points": len(own),
+                        "draws": own["draws"].min(),
+                        **_exponent(drawn.merge(own[_POINT]), "exponent"),
+                        "claimed": _CLAIMED[own["panel"].iloc[0], own["varying"].iloc[0]],
+                        "published_exponent": _levels(own)["published_exponent"],
+                    }
+                )
+    return pd.DataFrame(records)
+
+
 def _exponent(drawn: pd.DataFrame, name: str) -> dict[str, float]:
     table = drawn.pivot(index="draw", columns="value", values="norm")
-    norms, count = table.to_numpy(), len(table)
+    # Large n may have fewer draws, which are the first.
+    norms, there = table.to_numpy(), table.notna().to_numpy()
+    counts, sums = there.sum(axis=0), np.nansum(norms, axis=0)
     weights = _slope_weights(table.columns.to_numpy())
-    exponent, half = float(weights @ np.log(norms.mean(axis=0))), np.nan
-    if count > 1:
-        without = np.log((norms.sum(axis=0) - norms) / (count - 1)) @ weights
+    exponent, half = float(weights @ np.log(sums / counts)), np.nan
+    if counts.min() > 1:
+        without = np.log((sums - np.where(there, norms, 0)) / (counts - there)) @ weights
+        count = len(table)
         error = np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum())
-        half = float(half_width(error, count - 1))
+        half = float(half_width(error, counts.min() - 1))
     return {name: exponent, f"{name}_low": exponent - half, f"{name}_high": exponent + half}
 
 
@@ -183,18 +272,33 @@ def _levels(rows: pd.DataFrame) -> dict[str, float]:
     return dict(zip(columns, (exponent, level, ratio.min(), ratio.max(), of_block), strict=True))
 
 
-def bounds_table(fits: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """Lay out `power_laws` in Markdown, one block per sweep."""
-    return "\n".join(
-        _block(title, fits[fits["experiment"] == name]) for name, title in titles.items()
-    )
+def bounds_table(fits: pd.DataFrame, pieces: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    """Lay out `power_laws` in Markdown, one block per sweep, and `pieces` of the RCCA norm."""
+    blocks = [_block(title, fits[fits["experiment"] == name]) for name, title in titles.items()]
+    shown = pieces[(pieces["panel"] == "rcca") & pieces["experiment"].isin(list(titles))]
+    return "\n".join([*blocks, *([_pieces_block(shown, titles)] if len(shown) else [])])
+
+
+def _pieces_block(pieces: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    cells = [
+        [
+            titles[row["experiment"]],
+            f"{_SYMBOLS[row['varying']]} = {row['least']:g} to {row['most']:g}",
+            f"{row['exponent']:.3f}",
+            _span(row, "exponent_low", "exponent_high", ".3f"),
+            number(row["published_exponent"], ".3f"),
+        ]
+        for row in pieces.to_dict("records")
+    ]
+    lead = f"**{_NORMS['rcca']} on either side of n = m**: exponents of n and of m apart"
+    return titled_table(lead, ["width", "from, to", "exponent", "95 %", "paper's points"], cells)
 
 
 def _block(title: str, rows: pd.DataFrame) -> str:
     is_published = rows["published_exponent"].notna().any()
     header = ["norm", "against", "exponent", "95 %", "claimed"]
     header += ["paper's points", "ours / paper's", "one block / paper's"] if is_published else []
-    header += ["printed bound / norm", "sharper bound / norm"]
+    header += ["printed bound / norm", "Bernstein with ‖K‖ / norm", "n·√(3/(2m)) / norm"]
     cells = []
     for row in rows.to_dict("records"):
         line = [
@@ -210,9 +314,7 @@ def _block(title: str, rows: pd.DataFrame) -> str:
                 f"{number(row['level'], '.2f')} ({_span(row, 'level_least', 'level_most', '.2f')})",
                 number(row["one_block_level"], ".2f"),
             ]
-        line += [
-            _span(row, f"{form}_least", f"{form}_most", ".1f") for form in ("printed", "sharp")
-        ]
+        line += [_span(row, f"{form}_least", f"{form}_most", ".1f") for form in _FORMS[:3]]
         cells.append(line)
     lead = f"**{title}**: exponents of mean norms, their level, and how loose the bounds are"
     return titled_table(lead, header, cells)
@@ -243,16 +345,60 @@ def against_the_bound(violations: pd.DataFrame) -> pd.DataFrame:
 
 
 def against_m(correlations: pd.DataFrame) -> pd.DataFrame:
-    """Average the errors of squared canonical correlations, beside the bound that does hold."""
-    groups = correlations.groupby(["gamma", "n", "m"])
+    """Average the errors of squared canonical correlations, beside the bounds that do hold.
+
+    ``bound`` is the smaller of the uniform one and ``bound_whitened``, which depends on the
+    effective dimensions of the kernels.
+    """
+    columns = correlations.columns.union(["dimension_x", "dimension_y"], sort=False)
+    groups = correlations.reindex(columns=columns).groupby(["gamma", "n", "m"])
     summary = groups.agg(
         repeats=("repeat", "nunique"),
         error=("error", "mean"),
         sd=("error", "std"),
         kernel_norm=("kernel_norm", "mean"),
+        dimension_x=("dimension_x", "mean"),
+        dimension_y=("dimension_y", "mean"),
     ).reset_index()
-    cases = summary[["n", "m", "gamma"]].itertuples(index=False)
-    return summary.assign(bound=[correlation_bound(*case) for case in cases])
+    uniform, whitened = [], []
+    for n, m, gamma, *sizes in summary[
+        ["n", "m", "gamma", "dimension_x", "dimension_y"]
+    ].itertuples(index=False):
+        uniform.append(correlation_bound(n, m, gamma))
+        whitened.append(whitened_correlation_bound(n, m, gamma, (sizes[0], sizes[1])))
+    return summary.assign(
+        bound_uniform=uniform, bound_whitened=whitened, bound=np.fmin(uniform, whitened)
+    )
+
+
+def estimates_by_m(correlations: pd.DataFrame) -> pd.DataFrame:
+    """Average how far from K, or K²/n, the features of each map are, one row per map and m."""
+    columns = [f"estimate_{name}" for name in ESTIMATES]
+    rows = correlations.reindex(columns=["repeat", "n", "m", *columns])
+    rows = rows[rows["m"] <= rows["n"]].drop_duplicates(["repeat", "m"])
+    means = rows.groupby(["n", "m"])[columns].mean().reset_index()
+    records = []
+    for name, (features, target) in ESTIMATES.items():
+        for row in means.to_dict("records"):
+            n, m = int(row["n"]), int(row["m"])
+            labels = {"estimate": name, "features": features, "target": target, "n": n, "m": m}
+            records.append(labels | {"error": row[f"estimate_{name}"]})
+    return pd.DataFrame(records)
+
+
+def estimates_table(summary: pd.DataFrame) -> str:
+    """Lay out `estimates_by_m`: a row per map and target, a column per m."""
+    header = ["features", "target", *(f"m = {m}" for m in summary["m"].unique())]
+    cells = [
+        [str(features), str(target), *(_small(error) for error in rows["error"])]
+        for (features, target), rows in summary.groupby(["features", "target"], sort=False)
+    ]
+    lead = f"**What features estimate, n = {summary['n'].iloc[0]}**: relative error in norm"
+    return titled_table(lead, header, cells)
+
+
+def _small(error: float) -> str:
+    return "0" if error < 1e-9 else number(error, ".2g")
 
 
 def theorem4_table(summary: pd.DataFrame) -> str:
@@ -306,6 +452,34 @@ def on_sweeps(fits: pd.DataFrame, titles: Mapping[str, str]) -> str:
     return sentence(clauses, titles[name])
 
 
+def on_pieces(pieces: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    """Set the powers of n on either side of n = m of the first sweep's RCCA norm side by side."""
+    rows = pieces[(pieces["panel"] == "rcca") & (pieces["varying"] == "n")]
+    if not len(rows):
+        return ""
+    name = rows["experiment"].iloc[0]
+    clauses = [
+        f"{_NORMS['rcca']} goes like n^{row['exponent']:.2f} from n = {row['least']:g} to "
+        f"{row['most']:g}"
+        for row in rows[rows["experiment"] == name].to_dict("records")
+    ]
+    return sentence(clauses, titles[name])
+
+
+def on_estimates(summary: pd.DataFrame) -> str:
+    """Say what Nyström features estimate, at the largest m below n."""
+    rows = summary[summary["m"] < summary["n"]].dropna()
+    at = rows[rows["m"] == rows["m"].max()].set_index("estimate")["error"]
+    if not len(at):
+        return ""
+    return (
+        f"At m = {rows['m'].max()} of n = {rows['n'].iloc[0]} rows, Nyström features as in the "
+        f"paper are {_small(at['nystroem'])} of its norm away from K and "
+        f"{_small(at['nystroem_squared'])} from K²/n; whitened ones are {_small(at['whitened'])} "
+        "away from K."
+    )
+
+
 def on_counterexample(summary: pd.DataFrame) -> str:
     """Count the cases in which the mean error is above Theorem 4's bound."""
     broken, most = summary[summary["excess"] > 1], summary.iloc[summary["excess"].argmax()]
@@ -340,18 +514,26 @@ if __name__ == "__main__":
             fits = power_laws(drawn, summary)
             write_csv(out["points.csv"], summary)
             write_csv(out["bounds.csv"], fits)
-            write_text(out["bounds.md"], bounds_table(fits, asked.titles))
+            split = pieces(drawn, summary)
+            write_csv(out["bounds_pieces.csv"], split)
+            write_csv(out["tightness.csv"], tightness(summary))
+            write_text(out["bounds.md"], bounds_table(fits, split, asked.titles))
             save(bounds_figure(summary, asked.titles), out, "bounds")
-            sentences["bounds"] = on_sweeps(fits, asked.titles)
+            clauses = on_sweeps(fits, asked.titles), on_pieces(split, asked.titles)
+            sentences["bounds"] = " ".join(filter(None, clauses))
         if given.get("theorem4"):
             files = by_name(given.theorem4)
             counterexample = against_the_bound(read_csv(files["counterexample.csv"]))
-            correlations = against_m(read_csv(files["correlations.csv"]))
+            drawn = read_csv(files["correlations.csv"])
+            correlations, estimates = against_m(drawn), estimates_by_m(drawn)
             write_csv(out["theorem4.csv"], counterexample)
             write_csv(out["regularised_correlations.csv"], correlations)
+            write_csv(out["estimates.csv"], estimates)
+            write_text(out["estimates.md"], estimates_table(estimates))
             write_text(out["theorem4.md"], theorem4_table(counterexample))
             write_text(out["regularised_correlations.md"], correlations_table(correlations))
             save(theorem4_figure(counterexample, correlations), out, "theorem4")
+            sentences["estimates"] = on_estimates(estimates)
             sentences["theorem4"] = on_counterexample(counterexample)
             sentences["regularised_correlations"] = on_correlations(correlations)
         write_sentences(out, sentences)

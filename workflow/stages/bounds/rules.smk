@@ -6,9 +6,8 @@ bounds = settings.bounds
 def bounds_block(w):
     """Return the settings of a job: a block of draws of a sweep."""
     own = bounds.sweeps[w.experiment]
-    repeats = own.blocks()[int(w.block)]
-    more = {"name": w.experiment, "seed": settings.seed, "repeats": repeats}
-    return own.model_dump(mode="json") | more
+    more = {"name": w.experiment, "seed": settings.seed}
+    return own.model_dump(mode="json") | more | own.blocks()[int(w.block)]
 
 
 PARTS["bounds"] = lambda what: {
@@ -81,9 +80,21 @@ rule bounds_report:
         published="resources/paper/fig_bounds.csv",
     output:
         exhibits("bounds"),
-        [f"{RESULTS}/bounds/points.csv", f"{RESULTS}/tables/bounds.csv"] if bounds.sweeps else [],
         (
-            [f"{RESULTS}/tables/theorem4.csv", f"{RESULTS}/tables/regularised_correlations.csv"]
+            [
+                f"{RESULTS}/bounds/points.csv",
+                expand(
+                    f"{RESULTS}/tables/{{name}}.csv", name=["bounds", "bounds_pieces", "tightness"]
+                ),
+            ]
+            if bounds.sweeps
+            else []
+        ),
+        (
+            expand(
+                f"{RESULTS}/tables/{{name}}.csv",
+                name=["theorem4", "regularised_correlations", "estimates"],
+            )
             if bounds.theorem4
             else []
         ),

@@ -1,11 +1,22 @@
 """Settings of stage bounds, and what its jobs cost."""
 
+from itertools import pairwise
 from math import ceil
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from workflow.lib.models import Count, Distinct, Name, Positive, Repeats, Settings, Stage, Title
+from workflow.lib.models import (
+    Count,
+    Distinct,
+    Name,
+    Positive,
+    Repeats,
+    Settings,
+    Stage,
+    Title,
+    must,
+)
 from workflow.lib.resources import PROCESSES_MB
 
 # The theorems contain log n, which must be above 0.
@@ -24,6 +35,21 @@ class Fixed(Settings):
     n: Rows = Field(description="number of rows, at least 2")
     m: Count = Field(description="number of random features")
     gamma: Positive = Field(description="regulariser γ, above 0")
+
+
+class Step(Settings):
+    """Repeats of the points with few rows, which cost little."""
+
+    n: Rows = Field(description="largest number of rows of these points")
+    repeats: Repeats = Field(description="how often they are redrawn")
+
+
+def _is_stairs(given: list[Step]) -> bool:
+    pairs = list(pairwise(given))
+    return all(one.n < two.n and one.repeats > two.repeats for one, two in pairs)
+
+
+STAIRS = must("steps must increase in n and decrease in repeats", _is_stairs)
 
 
 class Sweep(Settings):
@@ -48,9 +74,10 @@ class Sweep(Settings):
     fixed: Fixed = Field(
         Fixed(n=1000, m=1000, gamma=1e-3), description="n, m and γ while they do not vary"
     )
-    repeats: Repeats = Field(
+    repeats: Repeats | Annotated[list[Step], Field(min_length=1), STAIRS] = Field(
         100,
-        description="how often data and features are redrawn; more repeats extend fewer",
+        description="how often data and features are redrawn, a number or a list of steps, as in "
+        "`[{ n: 2000, repeats: 1000 }, { n: 5000, repeats: 300 }]`; more repeats extend fewer",
         exclude=True,
     )
     block: Repeats = Field(
@@ -59,13 +86,30 @@ class Sweep(Settings):
         exclude=True,
     )
 
-    def blocks(self) -> list[list[int]]:
-        """Return the first repeat of each block and the one after its last.
+    @model_validator(mode="after")
+    def _steps_reach_all_rows(self) -> Self:
+        if (last := self.steps()[-1][0]) < max(*self.n, self.fixed.n):
+            raise ValueError(f"repeats: the last step ends at n = {last}, below the largest n")
+        return self
 
-        Only a last block that is not whole depends on how many repeats there are.
+    def steps(self) -> list[tuple[int, int]]:
+        """Return largest n and number of repeats of each step."""
+        if isinstance(self.repeats, int):
+            return [(max(*self.n, self.fixed.n), self.repeats)]
+        return [(step.n, step.repeats) for step in self.repeats]
+
+    def blocks(self) -> list[dict[str, Any]]:
+        """Return of each block of repeats the first, the one after the last, and the largest n.
+
+        Only the last block of a step that is not whole depends on how many repeats there are.
         """
-        starts = range(0, self.repeats, self.block)
-        return [[start, min(start + self.block, self.repeats)] for start in starts]
+        blocks, done = [], 0
+        for n, repeats in reversed(self.steps()):
+            for start in range(done, repeats, self.block):
+                stop = min(start + self.block, repeats)
+                blocks.append({"repeats": [start, stop], "largest_n": n})
+            done = repeats
+        return blocks
 
     def mem_mb(self) -> int:
         """Return the memory of a draw, in millions of bytes."""

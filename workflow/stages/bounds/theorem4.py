@@ -1,16 +1,20 @@
-"""Stage bounds, second part: where Theorem 4 fails, and what holds in its place."""
+"""Stage bounds, second part: where Theorem 4 fails, what holds in its place, and Nyström's map."""
 
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import scipy.linalg
 from tqdm import tqdm
 
+from rnca.features import NystroemFeatures
 from workflow.lib.job import job
 from workflow.lib.provenance import write_csv
+from workflow.lib.seeding import derived_seed
 from workflow.stages.bounds.fit import SimulatedView, by_features, regularised
-from workflow.stages.bounds.norms import cca_errors, squared_correlation_error
+from workflow.stages.bounds.norms import Matrix, cca_errors, squared_correlation_error
 
 # The γ at which K̂ has the error that these features have at γ = 1.
 FEATURES = {"unit": 2.0, "unbiased": 1.0}
@@ -57,7 +61,9 @@ def _violations(settings: SimpleNamespace, n: int, repeat: int) -> Iterator[dict
 def correlation_errors(settings: SimpleNamespace) -> pd.DataFrame:
     """Compute the largest error of a squared regularised canonical correlation by repeat, m and γ.
 
-    Kernel widths are those of the median heuristic; ``kernel_norm`` is the larger ‖K‖ of the views.
+    Kernel widths are those of the median heuristic; ``kernel_norm`` is the larger ‖K‖ of the views,
+    ``dimension_x`` and ``dimension_y`` are the traces of their K(K + γI)⁻¹. ``estimate_…`` are the
+    errors of the first view's kernel by the features of each map.
     """
     records = [
         {"repeat": repeat, "n": settings.n, **record}
@@ -75,12 +81,52 @@ def _correlation_errors(settings: SimpleNamespace, repeat: int) -> Iterator[dict
     ]
     x, y = (view.kernel(settings.n) for view in views)
     norm = max(x.norm(), y.norm())
+    spectra = [scipy.linalg.eigvalsh(kernel.K) for kernel in (x, y)]
     z = [view.features(settings.n, m) for view in views]
+    landmarks = derived_seed(settings.seed, "bounds", "landmarks", repeat)
     for m in settings.m:
         first, second = (2 / m * each[:, :m] @ each[:, :m].T for each in z)
+        estimates = _estimate_errors(views[0], x.K, z[0], m, landmarks)
         for gamma in settings.gamma:
-            error = squared_correlation_error((x.K, y.K), (first, second), gamma)
-            yield {"m": m, "gamma": gamma, "kernel_norm": norm, "error": error}
+            dimensions = [float((values / (values + gamma)).sum()) for values in spectra]
+            yield {
+                "m": m,
+                "gamma": gamma,
+                "kernel_norm": norm,
+                "error": squared_correlation_error((x.K, y.K), (first, second), gamma),
+                "dimension_x": dimensions[0],
+                "dimension_y": dimensions[1],
+                **estimates,
+            }
+
+
+def _estimate_errors(
+    view: SimulatedView, K: Matrix, z: Matrix, m: int, seed: int
+) -> dict[str, float]:
+    """Return how far from K, or from K²/n, m features of each map are, relative to its norm.
+
+    Fourier features estimate K by (2/m)·zzᵀ, whitened Nyström features by zzᵀ, and Nyström
+    features as in the paper, kernel values at m rows, are taken for zzᵀ/m. None for m > n.
+    """
+    n = len(K)
+    if m > n:
+        return {}
+    maps = [
+        NystroemFeatures(m, gamma=view.gamma, whiten=whiten, random_state=seed)
+        for whiten in (False, True)
+    ]
+    values, whitened = (landmarks.fit_transform(view.rows) for landmarks in maps)
+    squared = K @ K / n
+    pairs = {
+        "fourier": (2 / m * z[:, :m] @ z[:, :m].T, K),
+        "nystroem": (values @ values.T / m, K),
+        "nystroem_squared": (values @ values.T / m, squared),
+        "whitened": (whitened @ whitened.T, K),
+    }
+    return {
+        f"estimate_{name}": float(np.linalg.norm(estimate - target, 2) / np.linalg.norm(target, 2))
+        for name, (estimate, target) in pairs.items()
+    }
 
 
 if __name__ == "__main__":

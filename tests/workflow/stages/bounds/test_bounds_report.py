@@ -13,8 +13,10 @@ from workflow.stages.bounds.report import (
     against_the_bound,
     bounds_table,
     draws,
+    pieces,
     points,
     power_laws,
+    tightness,
 )
 
 PUBLISHED = pd.read_csv(Path(__file__).parents[4] / "resources" / "paper" / "fig_bounds.csv")
@@ -68,7 +70,7 @@ def test_interval_of_an_exponent_is_that_of_independent_draws():
             "experiment": "one", "panel": "rcca", "varying": "n", "value": np.tile(values, repeats),
             "n": np.tile(values, repeats), "m": 1000, "gamma": 1e-3,
             "draw": np.repeat(np.arange(repeats), 3), "one_block": 1.0, "kernel_norm": 1.0,
-            "norm": (values * np.exp(noise)).ravel(),
+            "variance": np.nan, "moment": np.nan, "norm": (values * np.exp(noise)).ravel(),
         }
     )  # fmt: skip
     (fit,) = power_laws(drawn, points(drawn, PUBLISHED, [])).to_dict("records")
@@ -77,8 +79,57 @@ def test_interval_of_an_exponent_is_that_of_independent_draws():
     assert fit["exponent_high"] - fit["exponent_low"] == pytest.approx(expected, rel=0.1)
 
 
+def test_pieces_are_fitted_on_either_side_of_the_kink_and_large_n_may_have_fewer_draws():
+    values, repeats = np.array([100.0, 500.0, 1000.0, 1500.0, 2000.0, 5000.0]), 30
+    law = np.where(values <= 1000, 2e-3 * values**2.5, 5 * values**1.1)
+    noise = np.exp(0.05 * np.random.default_rng(0).standard_normal((repeats, 1)))
+    drawn = pd.DataFrame(
+        {
+            "experiment": "one", "panel": "rcca", "varying": "n", "value": np.tile(values, repeats),
+            "n": np.tile(values, repeats), "m": 1000, "gamma": 1e-3,
+            "draw": np.repeat(np.arange(repeats), 6), "one_block": 1.0, "kernel_norm": 1.0,
+            "variance": np.nan, "moment": np.nan, "norm": (law * noise).ravel(),
+        }
+    )  # fmt: skip
+    drawn = drawn[(drawn["n"] <= 2000) | (drawn["draw"] < 20)]
+    summary = points(drawn, PUBLISHED, ["one"])
+    assert summary["draws"].tolist() == [30, 30, 30, 30, 30, 20]
+    below, above = pieces(drawn, summary).to_dict("records")
+    assert [below["least"], below["most"], below["points"]] == [100, 1000, 3]
+    assert [above["least"], above["most"], above["points"]] == [2000, 5000, 2]
+    assert below["exponent"] == pytest.approx(2.5)
+    # Of draws 20 to 29, the point at 5000 has none.
+    assert above["exponent"] == pytest.approx(1.1, abs=0.05)
+    assert above["exponent_low"] < 1.1 < above["exponent_high"]
+    assert above["exponent_high"] - above["exponent_low"] > 1e-3
+    assert below["published_exponent"] == pytest.approx(1.17, abs=0.01)
+
+
+def test_bounds_stand_beside_the_norms_that_they_bound():
+    drawn, _ = summarised()
+    drawn.loc[drawn["panel"] == "rpca", ["variance", "moment"]] = [4000.0, 9000.0]
+    summary = points(drawn, PUBLISHED, ["stated"])
+    point = row(summary, experiment="stated", panel="rpca", varying="m", value=1000.0)
+    own = drawn[(drawn["experiment"] == "stated") & (drawn["panel"] == "rpca")]
+    own = own[(own["varying"] == "m") & (own["m"] == 1000)]["norm"]
+    assert len(own) == 8
+    assert point["rms"] == pytest.approx(np.sqrt((own**2).mean()))
+    assert point["lower"] == pytest.approx(2.0)
+    assert point["bound_moments"] == pytest.approx(3.0)
+    assert point["bound_gaussian"] == pytest.approx(np.sqrt(1000))
+    assert point["bound_frobenius"] == pytest.approx(np.sqrt(1500))
+    ratios = tightness(summary[summary["experiment"] == "stated"])
+    rpca = summary[(summary["experiment"] == "stated") & (summary["panel"] == "rpca")]
+    found = row(ratios, panel="rpca", bound="bound_moments")
+    assert found["most"] == pytest.approx((rpca["bound_moments"] / rpca["rms"]).max())
+    found = row(ratios, panel="rpca", bound="bound_printed")
+    assert found["least"] == pytest.approx((rpca["bound_printed"] / rpca["mean"]).min())
+    assert "bound_moments" not in set(ratios[ratios["panel"] == "rcca"]["bound"])
+
+
 def test_table_has_the_papers_columns_only_where_they_are_known():
-    first, second = bounds_table(power_laws(*summarised()), TITLES).split("\n\n**other width**")
+    text = bounds_table(power_laws(*summarised()), pieces(*summarised()), TITLES)
+    first, second = text.split("\n\n**other width**")
     assert "| ‖K̂ − K‖, 8 draws | n | 1.000 |" in first
     assert "| ‖R̂⁻¹L̂ − R⁻¹L‖, 4 draws | γ | -1.000 |" in second
     assert "ours / paper's" in first
@@ -114,7 +165,17 @@ def counterexample():
 def correlations():
     frame = pd.DataFrame(product([25, 100], [1.0, 1000.0]), columns=["m", "gamma"])
     frame = frame.assign(repeat=0, n=50, kernel_norm=20.0, error=1 / frame["m"] / frame["gamma"])
-    return against_m(frame)
+    return against_m(frame.assign(dimension_x=4.0, dimension_y=9.0))
+
+
+def test_the_smaller_of_two_bounds_on_correlations_counts():
+    found = row(correlations(), m=25, gamma=1.0)
+    assert found["bound_uniform"] == pytest.approx(2 * 50 * np.sqrt(1.5 / 25))
+    assert found["bound_whitened"] == pytest.approx(2 * (2 + 3) * np.sqrt(2 * 50 / 25))
+    assert found["bound"] == found["bound_whitened"]
+    assert row(correlations(), m=25, gamma=1000.0)["bound"] == pytest.approx(
+        0.1 * np.sqrt(1.5 / 25)
+    )
 
 
 def test_theorem_4_figure_has_a_panel_per_gamma_and_one_more():

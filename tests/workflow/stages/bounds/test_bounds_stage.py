@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from pandas.testing import assert_frame_equal
+from pydantic import ValidationError
 
 from rnca.features import median_gamma
-from workflow.stages.bounds.fit import SimulatedView, simulate
-from workflow.stages.bounds.norms import cca_bound
+from workflow.stages.bounds.fit import MOMENTS, REPEATS_WITH_MOMENTS, SimulatedView, simulate
+from workflow.stages.bounds.norms import cca_bound, exact_moments
+from workflow.stages.bounds.settings import Sweep
 from workflow.stages.bounds.theorem4 import correlation_errors, violations
 
 FIXED = {"n": 30, "m": 30, "gamma": 1e-3}
@@ -56,6 +58,50 @@ def test_more_repeats_extend_fewer(norms):
     blocks = [simulate(SWEEP, [repeat]) for repeat in (2, 0, 1)]
     joined = pd.concat(blocks).sort_values("repeat", kind="stable", ignore_index=True)
     assert_frame_equal(joined, norms)
+
+
+def test_a_largest_n_leaves_the_other_points_as_they_are(norms):
+    few = simulate(SWEEP, range(2), largest_n=30)
+    expected = norms[(norms["repeat"] < 2) & (norms["n"] <= 30)].reset_index(drop=True)
+    assert_frame_equal(few, expected)
+
+
+def test_the_first_repeats_have_exact_moments():
+    first, later = REPEATS_WITH_MOMENTS - 1, REPEATS_WITH_MOMENTS
+    norms = simulate(SWEEP, [first, later]).set_index("repeat")
+    assert norms.loc[later, MOMENTS].isna().all(axis=None)
+    assert norms.loc[first].groupby("n")[MOMENTS].nunique().eq(1).all(axis=None)
+    K = SimulatedView("median", (50, 3), 70, 7, first, "y").kernel(30)
+    found = norms.loc[first].query("n == 30")[["kernel_variance_y", "kernel_moment_y"]].iloc[0]
+    assert_allclose(found, exact_moments(K))
+
+
+def test_steps_of_repeats_become_blocks_that_share_the_first_repeats():
+    steps = {"repeats": [{"n": 20, "repeats": 7}, {"n": 50, "repeats": 3}], "block": 2}
+    given = {"title": "tiny", "n": [10, 20, 50], "m": [5], "gamma": [1.0]}
+    fixed = {"fixed": {"n": 20, "m": 5, "gamma": 1.0}}
+    blocks = Sweep.model_validate(given | fixed | steps).blocks()
+    assert [block["repeats"] for block in blocks] == [[0, 2], [2, 3], [3, 5], [5, 7]]
+    assert [block["largest_n"] for block in blocks] == [50, 50, 20, 20]
+    whole = Sweep.model_validate(given | fixed | {"repeats": 3, "block": 2}).blocks()
+    assert whole == blocks[:2]
+    for wrong, words in (
+        ([{"n": 20, "repeats": 7}], "ends at n = 20, below the largest n"),
+        ([{"n": 20, "repeats": 3}, {"n": 50, "repeats": 7}], "decrease in repeats"),
+    ):
+        with pytest.raises(ValidationError, match=words):
+            Sweep.model_validate(given | fixed | {"repeats": wrong})
+
+
+def test_nystroem_features_estimate_the_square_of_the_kernel_and_whitened_ones_the_kernel():
+    settings = {"columns": 3, "n": 40, "m": [10, 40, 80], "gamma": [1.0]}
+    found = correlation_errors(SimpleNamespace(**settings, repeats=2, seed=1))
+    errors = found.groupby("m").mean()[[name for name in found if name.startswith("estimate_")]]
+    few, every_row, more = (errors.loc[m].to_numpy() for m in (10, 40, 80))
+    assert (every_row < few)[[0, 2, 3]].all()
+    assert every_row[2:] == pytest.approx([0, 0], abs=1e-6)
+    assert min(few[1], every_row[1]) > 0.3
+    assert np.isnan(more).all()
 
 
 def test_widths_follow_the_median_of_one_draw():

@@ -13,11 +13,14 @@ from workflow.stages.bounds.norms import (
     cca_bound,
     cca_errors,
     correlation_bound,
+    frobenius_bound,
     kernel_bound,
     kernel_error,
+    landmark_bound,
     limiting_cca_error,
     proved_cca_bound,
     squared_correlation_error,
+    whitened_correlation_bound,
 )
 
 N = 60
@@ -161,8 +164,14 @@ def test_bounds_are_the_printed_formulas():
     assert_allclose(kernel_bound(n, m, norm=9), sharp)
     fourth = (np.sqrt(3 * n**2 * np.log(2 * n) / m) + 2 * n * np.log(2 * n) / m) / gamma
     assert_allclose(cca_bound(n, m, gamma), fourth)
-    assert_allclose(correlation_bound(n, m, gamma), 2 * printed / gamma)
-    assert_allclose(proved_cca_bound(n, m, gamma, norm=3.0), 301 * fourth)
+    assert_allclose(frobenius_bound(n, m), n * np.sqrt(1.5 / m))
+    assert_allclose(frobenius_bound(n, m, gaussian=True), n / np.sqrt(m))
+    assert_allclose(correlation_bound(n, m, gamma), 2 * n / gamma * np.sqrt(1.5 / m))
+    whitened = 2 * (3 + 4) * np.sqrt(2 * n / (gamma * m))
+    assert_allclose(whitened_correlation_bound(n, m, gamma, (9.0, 16.0)), whitened)
+    assert_allclose(proved_cca_bound(n, m, gamma, norm=3.0), 301 * n * np.sqrt(3 / m) / gamma)
+    assert proved_cca_bound(n, m, gamma, norm=3.0) < 301 * fourth
+    assert_allclose(landmark_bound(n, m), n / np.sqrt(m) * np.sqrt((n - m) / (n - 1)))
     double = (np.sqrt(6 * n**2 * np.log(2 * n) / m) + 4 * n * np.log(2 * n) / m) / gamma
     assert_allclose(cca_bound(n, m, gamma, factor=2), double)
 
