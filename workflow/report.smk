@@ -65,7 +65,8 @@ summary_request = asks(
         "titles": {
             name: getattr(each, "titles", dict)() for name, each in settings.stages().items()
         },
-        "parts": [*SENTENCES, *OUTCOMES, *rules.data_table.input.records],
+        # As plain texts: Snakemake's files cannot be handed to a job.
+        "parts": [*SENTENCES, *OUTCOMES, *map(str, rules.data_table.input.records)],
     },
 )
 

@@ -307,7 +307,7 @@ RENAMED_EXHIBIT = ("workflow/stages/lupi/exhibits.yaml", "label: verdict\n", "la
 AUDIT = ("workflow/data/audit.py", "_CHUNK = 2048", "_CHUNK = 1024")
 KERNEL = ("workflow/stages/rcca/kernel.py", '"kcca"', '"KCCA"')
 TABLES = ("workflow/stages/rcca/tables.py", "_ERROR_LIMIT = 1e-3", "_ERROR_LIMIT = 1e-4")
-DEFAULT = ("workflow/stages/rcca/settings.py", "= 15\n", "= 16\n")
+DEFAULT = ("workflow/stages/rcca/settings.py", "= 110\n", "= 111\n")
 DESCRIPTION = ("workflow/stages/lupi/settings.py", "classes on either side", "classes")
 PARSER = ("workflow/data/embedded.py", "PATCH_SIZE = 8", "PATCH_SIZE = 9")
 UNUSED_PARSER = ("workflow/data/awa.py", "WORDS = 2000", "WORDS = 2001")

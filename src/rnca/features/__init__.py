@@ -5,7 +5,6 @@ same ``random_state``. One pass over the data at the largest m therefore serves 
 """
 
 from collections.abc import Callable
-from functools import partial
 
 from rnca.features.base import FeatureMap, median_gamma
 from rnca.features.cosine import (
@@ -15,12 +14,12 @@ from rnca.features.cosine import (
     QuasiMonteCarloFeatures,
 )
 from rnca.features.linear import JointFeatures, LinearFeatures
-from rnca.features.nystroem import NystroemFeatures
+from rnca.features.nystroem import NystroemFeatures, whitened_nystroem
 
 FEATURE_MAPS: dict[str, Callable[..., FeatureMap]] = {
     "fourier": FourierFeatures,
     "nystroem": NystroemFeatures,
-    "whitened": partial(NystroemFeatures, whiten=True),
+    "whitened": whitened_nystroem,
     "linear": LinearFeatures,
     "orthogonal": OrthogonalFeatures,
     "fastfood": FastfoodFeatures,

@@ -1,5 +1,6 @@
 """Kernel values at landmarks."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -124,6 +125,9 @@ class NystroemFeatures(FeatureMap):
         if self._factor_ is not None:
             m = len(landmarks)  # the leading block of the factor is the factor of the leading block
             out[:] = scipy.linalg.solve_triangular(self._factor_[:m, :m], out.T, lower=True).T
+
+
+whitened_nystroem = partial(NystroemFeatures, whiten=True)
 
 
 def _cancels(exponent: float, dtype: Any) -> bool:
