@@ -66,7 +66,7 @@ def test_large_autoencoders_are_a_job_for_each_repeat():
 def test_blocks_of_draws_cover_the_repeats_once():
     given = {"title": "one", "n": [100], "m": [10], "gamma": [1.0], "block": 5}
     few, many = (Sweep.model_validate(given | {"repeats": repeats}) for repeats in (12, 100))
-    assert few.blocks() == [[0, 5], [5, 10], [10, 12]]
+    assert [block["repeats"] for block in few.blocks()] == [[0, 5], [5, 10], [10, 12]]
     assert few.blocks()[:2] == many.blocks()[:2]
 
 
@@ -85,7 +85,7 @@ def test_rpca_comparisons_and_races_get_what_they_depend_on_and_no_more():
     ("name", "without", "unmade"),
     [
         ("bounds", ["sweeps"], {"bounds"}),
-        ("bounds", ["theorem4"], {"theorem4", "regularised_correlations"}),
+        ("bounds", ["theorem4"], {"theorem4", "regularised_correlations", "estimates"}),
         ("extensions", ["clustering"], set()),
         ("extensions", ["clustering", "shapes"], {"extensions_clustering"}),
         ("extensions", ["discriminants"], {"extensions_discriminants"}),
