@@ -227,7 +227,7 @@ def table(title: str, summary: pd.DataFrame, pairs: pd.DataFrame, paper: Paper |
         *_by_method(accuracies, [*columns, "published"] if paper is not None else columns),
         "",
         "Paired difference from the regular features with the same preprocessing, in points, with "
-        "its 95 % interval and the p-value of Wilcoxon's test, adjusted (Holm) over preprocessings:",
+        "its 95 % interval and Wilcoxon's p-value, adjusted over preprocessings (Holm):",
         "",
         *_by_method(_cells(against, _difference), columns),
     ]
