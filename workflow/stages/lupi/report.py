@@ -274,7 +274,7 @@ def verdict(
     largest = gains.nlargest(1, "relative") if paper is not None else gains[:0]
     # A unit scale changes nothing where every row has one already.
     shown = pd.concat([gains[gains["alike"]], best, largest, controls])
-    shown = shown.drop_duplicates([name for name in shown if name != "reference"])
+    shown = shown.drop_duplicates([name for name in shown if name not in ("reference", "p_holm")])
     records: list[Any] = [] if paper is None else [paper]
     rows = [
         [
