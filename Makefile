@@ -6,7 +6,7 @@ KILLS ?= 30
 UV := 0.13.8
 
 python := .venv/bin/python
-launch := $(python) -m workflow.launch $(if $(CORES),--cores $(CORES))
+run := $(python) -m workflow.run $(if $(CORES),--cores $(CORES))
 # One BLAS thread in each process; tests of threads set their number themselves.
 pytest := OPENBLAS_NUM_THREADS=1 $(python) -m pytest --numprocesses $(or $(CORES),2) --dist loadgroup
 
@@ -21,10 +21,10 @@ setup: ## Set up .venv; the other targets do it by themselves (PYTHON=… names 
 	@sh workflow/bootstrap.sh
 
 run: setup ## Run the workflow on embedded data: no downloads (CORES=…, ARGS=… for Snakemake)
-	@$(launch) $(ARGS)
+	@$(run) $(ARGS)
 
 paper: setup ## Run the workflow on the paper's data: hours, of which a stopped run keeps what is done (CORES=…, ARGS=… for Snakemake)
-	@$(launch) --configfile=config/paper.yaml $(ARGS)
+	@$(run) --configfile=config/paper.yaml $(ARGS)
 
 open: setup ## Open the report of a run in the browser (RUN=embedded, paper, …)
 	@$(python) -m webbrowser -t "file://$(CURDIR)/results/$(or $(RUN),embedded)/report.html"
