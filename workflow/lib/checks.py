@@ -38,7 +38,7 @@ def check_times() -> None:
 
 
 def close(dag: Any, results: str, started: float) -> None:
-    """Check what a run was asked for (Snakemake's ``dag_settings``); print its summary if that is new.
+    """Check what a run was asked for, Snakemake's ``dag_settings``; print its summary if new.
 
     It is an error if a file, or one that it was made from, is not what its job wrote.
     """

@@ -1,9 +1,9 @@
 """The lock of `make run`, by which the next run and the jobs of this one tell whether it is alive.
 
 A run holds an exclusive lock on a file with its name: host, process id, start time. The kernel
-releases the lock when the process ends, however it ends. A job on the same host ends within a second
-if the lock is free or names another run. Jobs share a second lock, so that a new run can wait until
-the jobs of a killed one have ended.
+releases the lock when the process ends, however it ends. A job on the same host ends within a
+second if the lock is free or names another run. Jobs share a second lock, so that a new run can
+wait until the jobs of a killed one have ended.
 """
 
 import fcntl
