@@ -8,7 +8,6 @@ import sys
 import time
 import venv
 from contextlib import suppress
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -207,31 +206,15 @@ def test_killed_run_of_another_host_or_unknown_is_refused(tmp_path, text):
     assert (tmp_path / lock.RUN).read_text() == text
 
 
-BOMB = "a: &a [x, x]\n" + "".join(
-    f"{b}: &{b} [*{a}, *{a}, *{a}]\n" for a, b in pairwise("abcdefghijklmnop")
-)
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         (None, "there is no such file of settings under"),
-        ("run: a\nrun: b\n", "line 2: the key 'run' is given twice"),
-        ("run: a\nrcca: {one: {m: 1, m: 2}}\n", "line 2: the key 'm' is given twice"),
-        ("run: a\n<<: {seed: 1}\n<<: {seed: 2}\n", "line 3: the key '<<' is given twice"),
-        ("run: a\nseed: 0042\n", "line 2: 0042: write numbers in decimal digits"),
-        ("run: a\nseed: 1:30\n", "line 2: 1:30: write numbers in decimal digits"),
-        (BOMB, "more than 100000 values, aliases included"),
-        ("run: &a [*a]\n", "line 1: a value that contains itself"),
-        ("run: " + "[" * 10_000, "nested too deeply"),
         ('__use_yte__: true\n?open("ran", "w"): 1\n', "__use_yte__: settings are values"),
     ],
-    ids=[
-        *("missing", "twice", "below", "merged", "octal", "base 60"),
-        *("bomb", "itself", "deep", "template"),
-    ],
+    ids=["missing", "template"],
 )
-def test_file_that_says_more_or_less_than_it_seems_is_refused_before_anything_runs(
+def test_missing_file_and_one_that_would_run_code_are_refused_before_anything_runs(
     tmp_path, monkeypatch, text, words
 ):
     monkeypatch.chdir(tmp_path)
@@ -239,12 +222,8 @@ def test_file_that_says_more_or_less_than_it_seems_is_refused_before_anything_ru
     monkeypatch.setattr(run, "snakemake", None)
     if text is not None:
         Path("mine.yaml").write_text(text)
-    started = time.monotonic()
-    with pytest.raises(SystemExit) as refused:
+    with pytest.raises(SystemExit, match=rf"^mine\.yaml: {words}"):
         run.main()
-    assert time.monotonic() - started < 30
-    assert str(refused.value).startswith("mine.yaml: ")
-    assert words in str(refused.value)
     assert not Path("ran").exists()
 
 
