@@ -12,7 +12,7 @@ import io
 import os
 import sys
 from argparse import Namespace
-from contextlib import redirect_stderr, suppress
+from contextlib import ExitStack, redirect_stderr, suppress
 from pathlib import Path
 
 import psutil
@@ -38,20 +38,17 @@ def main() -> None:
             load(file)
         except WorkflowError as error:
             sys.exit(f"{file}: {error}")
-    try:
-        run, was_killed = lock.take(directory)
-    except OSError as error:
-        sys.exit(f"No lock can be kept in {directory / '.snakemake'}: {error}")
-    with run:
+    with ExitStack() as stack:
+        try:
+            was_killed = stack.enter_context(lock.held(directory))
+        except OSError as error:
+            sys.exit(f"No lock can be held in {directory}: {error}. Use plain snakemake")
         if was_killed:
             print("The last run was killed: continuing it.", file=sys.stderr)
             remove_snakemakes_lock(directory)
         if options.executor not in (None, "local"):
             del os.environ[lock.VARIABLE]  # on a cluster jobs outlive Snakemake
-        try:
-            snakemake(sys.argv[1:])
-        finally:
-            run.truncate(0)
+        snakemake(sys.argv[1:])
 
 
 def remove_snakemakes_lock(directory: Path) -> None:

@@ -12,7 +12,8 @@ import platform
 import sys
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -24,38 +25,43 @@ POLL_SECONDS = 0.5
 PATIENCE_SECONDS = 5.0
 
 
-def take(directory: Path) -> tuple[TextIO, bool]:
+@contextmanager
+def held(directory: Path) -> Iterator[bool]:
     """Lock a directory, or exit and say who holds it; tell whether its last run was killed.
 
-    Jobs of the killed run have ended when this returns. An empty file says that none was killed.
+    The jobs of the killed run have ended then. An empty file says that no run was killed.
     """
-    run = _open(directory / RUN)
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not _is_free(run, fcntl.LOCK_EX):  # a job of a killed run may be testing it
-        if time.monotonic() > deadline:
-            host, pid, *_ = [*_read(run).split(), "?", "?"]
+    with _open(directory / RUN) as run:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not _is_free(run, fcntl.LOCK_EX):  # a job of a killed run may be testing it
+            if time.monotonic() > deadline:
+                host, pid, *_ = [*_read(run).split(), "?", "?"]
+                sys.exit(
+                    f"{directory.resolve()} is in use by another run: process {pid} on {host}. "
+                    "Wait for it to end, or let it finish its current jobs and stop: "
+                    f"kill {pid}"
+                )
+            time.sleep(0.1)
+        last = _read(run)
+        if last and last.split()[:1] != [HOST]:
             sys.exit(
-                f"{directory.resolve()} is in use by another run: process {pid} on {host}. Wait "
-                f"for it to end, or let it finish its current jobs and stop: kill {pid}"
+                f"The last run was killed; it was {last!r} (host, process). Start it there again "
+                f"or, if none of its processes is left, remove {directory / RUN}"
             )
-        time.sleep(0.1)
-    last = _read(run)
-    if last and last.split()[:1] != [HOST]:
-        sys.exit(
-            f"The last run was killed; it was this one: {last!r} (host, process). Start it there "
-            f"again or, if none of its processes is left, remove {directory / RUN}"
-        )
-    name = f"{HOST} {os.getpid()} {time.time_ns()}"
-    run.truncate(0)
-    run.write(name)
-    run.flush()
-    if last:
-        with _open(directory / JOBS) as jobs:
-            if not _is_free(jobs, fcntl.LOCK_EX):
-                print("Waiting for the last jobs of the killed run to end …", file=sys.stderr)
-                fcntl.flock(jobs, fcntl.LOCK_EX)
-    os.environ[VARIABLE] = name
-    return run, bool(last)
+        name = f"{HOST} {os.getpid()} {time.time_ns()}"
+        run.truncate(0)
+        run.write(name)
+        run.flush()
+        if last:
+            with _open(directory / JOBS) as jobs:
+                if not _is_free(jobs, fcntl.LOCK_EX):
+                    print("Waiting for the last jobs of the killed run to end …", file=sys.stderr)
+                    fcntl.flock(jobs, fcntl.LOCK_EX)
+        os.environ[VARIABLE] = name
+        try:
+            yield bool(last)
+        finally:
+            run.truncate(0)
 
 
 def follow() -> None:
