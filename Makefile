@@ -3,15 +3,14 @@
 .PHONY: help setup run paper open figure publish verify settings test test-all test-kernels test-slurm test-faults lint bench docs doctor lock clean
 
 KILLS ?= 30
-UV := 0.13.8
 
 python := .venv/bin/python
 run := $(python) -m workflow.run $(if $(CORES),--cores $(CORES))
 # One BLAS thread in each process; tests of threads set their number themselves.
 pytest := OPENBLAS_NUM_THREADS=1 $(python) -m pytest --numprocesses $(or $(CORES),2) --dist loadgroup
 
-builders = .venv.uv/bin/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "pip", sep="\n")'
-compile = $(builders) | .venv.uv/bin/python -m uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
+builders = $(python) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], "pip", sep="\n")'
+compile = $(builders) | $(python) -m uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
 	--generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" pyproject.toml -
 
 help:
@@ -39,7 +38,7 @@ open: setup ## Open the report of a run in the browser (RUN=embedded, paper, …
 	@$(python) -m webbrowser -t "file://$(CURDIR)/results/$(or $(RUN),embedded)/report.html"
 
 clean: ## Remove .venv and the tools' caches; results and data stay
-	@rm -rf .venv .venv.docs .venv.uv build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv.docs build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 #: Check and publish results
 
@@ -91,9 +90,6 @@ docs: .venv.docs/stamp ## Build the docs site with its gallery in build/docs (AR
 settings: setup ## Write the tables of keys in config/README.md
 	@$(python) -m workflow.cli settings
 
-lock: ## Pin the dependencies in requirements.lock and docs/requirements.lock (ARGS=--upgrade)
-	@python=$$(sh workflow/bootstrap.sh --find) && "$$python" -m venv --clear .venv.uv
-	@.venv.uv/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV)
+lock: setup ## Pin the dependencies in requirements.lock and docs/requirements.lock (ARGS=--upgrade)
 	@$(compile) --extra workflow --extra slurm --extra dev --output-file requirements.lock $(ARGS)
 	@$(compile) --extra docs --constraint requirements.lock --output-file docs/requirements.lock $(ARGS)
-	@rm -r .venv.uv
