@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from snakemake.exceptions import WorkflowError
 
 from projects import EXPERIMENT, ROOT, TEST_SETTINGS, changed
 from rnca import load_model
@@ -217,7 +216,7 @@ def test_edited_result_is_told_though_its_time_says_nothing(
     close(ALL, "results/test", 0.0)
     assert "All that these settings ask for was run." in capsys.readouterr().out
     harmed(harm, name)
-    with pytest.raises(WorkflowError, match=words) as error:
+    with pytest.raises(SystemExit, match=words) as error:
         close(ALL, "results/test", 0.0)
     assert capsys.readouterr().out == ""
     assert f"Not all results are what this run computed. results/test/{name}" in str(error.value)
@@ -228,7 +227,7 @@ def test_flipped_bit_of_prepared_data_is_told(finished, harmed, monkeypatch):
     monkeypatch.chdir(finished.directory)
     harmed(flip, "../../data/prepared/digits/x.npy")
     was = "data/prepared/digits/x.npy: its content does not match the sha256 in meta.json."
-    with pytest.raises(WorkflowError, match=f"{was} Delete the directory data/prepared/digits"):
+    with pytest.raises(SystemExit, match=f"{was} Delete the directory data/prepared/digits"):
         close(ALL, "results/test", 0.0)
 
 
@@ -253,7 +252,7 @@ def test_deleted_output_that_none_asks_for_is_named_with_the_one_to_delete(
     asked, gone = (f"rcca/digits/fourier-0.{kind}.csv" for kind in ("sums", "components"))
     harmed(Path.unlink, gone)
     was = f"results/test/{gone}: gone since results/test/{asked} was made."
-    with pytest.raises(WorkflowError, match=f"{was} Delete results/test/{asked} and run again"):
+    with pytest.raises(SystemExit, match=f"{was} Delete results/test/{asked} and run again"):
         close(ALL, "results/test", 0.0)
 
 

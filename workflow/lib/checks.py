@@ -1,6 +1,7 @@
 """What is checked before the first job of a run and after its last."""
 
 import logging
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -40,7 +41,7 @@ def check_times() -> None:
 def close(dag: Any, results: str, started: float) -> None:
     """Check what a run was asked for, Snakemake's ``dag_settings``; print its summary if new.
 
-    It is an error if a file, or one that it was made from, is not what its job wrote.
+    Exit with an error if a file, or one that it was made from, is not what its job wrote.
     """
     summary, report = Path(results, "summary.txt"), Path(results, "report.html")
     all_made = set(dag.targets) <= {"all"} and not dag.until and not dag.omit_from
@@ -60,7 +61,7 @@ def close(dag: Any, results: str, started: float) -> None:
         if "data" in dag.targets:
             print(checked(Path(results, "tables", "data.md")).decode())
     except DataError as error:
-        raise WorkflowError(f"Not all results are what this run computed. {error}") from error
+        sys.exit(f"Not all results are what this run computed. {error}")
 
 
 class NothingDone(logging.Handler):
