@@ -50,8 +50,8 @@ KEY = (
     "missing; stand-in ○, only data or sizes that stand in for the paper's were run, which decides "
     "nothing; not run –, there is no finding."
 )
-_CLAIM_KEYS = {"id", "claim", "short", "place", "published", "margin", "ours", "rules"}
 _TEXTS = ("id", "claim", "short", "place", "published", "margin")
+_CLAIM_KEYS = {*_TEXTS, "ours", "rules"}
 _RULE_KEYS = {
     "about", "csv", "protocol", "value", "where", "low", "high", "error", "sd", "point", "take",
     "unit", "each", "minus", "over", "at_least", "at_most", "contains", "predict", "median",
@@ -179,7 +179,8 @@ def _in_full(path: Any, claim: Rule, protocols: Mapping[str, Any]) -> dict[str, 
                 raise ValueError(f"{path}: protocol {rule['protocol']!r} is none of {known}.")
             rule["protocol"] = protocols[rule["protocol"]]
         rules.append(rule)
-    return {key: claim[key] for key in _CLAIM_KEYS if key in claim} | {"rules": rules}
+    texts = {key: str(claim[key]) for key in _TEXTS if key in claim}
+    return texts | {"ours": bool(claim.get("ours")), "rules": rules}
 
 
 def _refuse_unknown(path: Any, what: str, given: Rule, known: set[str]) -> None:
@@ -517,7 +518,7 @@ def as_json(judgements: Sequence[Judgement]) -> dict[str, Any]:
             values = {key: value for key, value in vars(finding).items() if key != "claim"}
             findings.append({k: None if v in (np.inf, -np.inf) else v for k, v in values.items()})
         claims.append(
-            {key: str(claim.get(key, "")) for key in _TEXTS}
+            {key: claim.get(key, "") for key in _TEXTS}
             | {"ours": judgement.is_ours, "verdict": str(judgement.verdict)}
             | {"direction": judgement.direction, "held": judgement.held, "asked": judgement.asked}
             | {"dates": dates(judgement), "findings": findings, "missing": judgement.missing}
