@@ -1,9 +1,7 @@
 # Datasets: each, embedded, fetched or the user's own, in one memory-mappable form.
-from math import ceil
-
 from workflow.data.catalogue import parser_script
-from workflow.data.sources import file_sha256
 from workflow.lib.requests import code_version
+from workflow.lib.resources import PROCESSES_MB
 
 # Datasets are shared by all runs, and so are the requests for them.
 REQUESTS = "data/requests"
@@ -19,9 +17,9 @@ def last_failure(dataset):
 LAST_FAILURES = {name: last_failure(name) for name in CATALOGUE}
 
 
-# No input of the job: their checksums are in its request, and their times may lie in the future.
-def own_files(w):
-    return settings.datasets[w.dataset].files() if w.dataset in settings.datasets else []
+# Own files are no inputs of the job: their checksums are in its request, and their times may lie in
+# the future.
+CHECKSUMS = Path(".snakemake", "rnca-checksums.json")
 
 
 def checksums(w):
@@ -37,15 +35,14 @@ def prepare_settings(w):
         "parser": code_version(parser_script(w.dataset)),
         "entry": own and own.model_dump(mode="json", exclude_none=True),
         "files": checksums(w),
-        "own": {file: file_sha256(Path(file)) for file in own_files(w)},
+        "own": own.checksums(CHECKSUMS) if own else {},
     }
 
 
-def size_mb(w):
-    """Return the size of a dataset, in millions of bytes: prepared, or as the user's files."""
-    if w.dataset in CATALOGUE:
-        return CATALOGUE[w.dataset].prepared_mb
-    return ceil(sum(Path(file).stat().st_size for file in own_files(w)) / 1e6)
+def prepare_mb(w):
+    """Return the megabytes that preparing takes: as read, as parsed, and where types change."""
+    own = settings.datasets.get(w.dataset)
+    return PROCESSES_MB + (own.mem_mb() if own else 3 * CATALOGUE[w.dataset].prepared_mb)
 
 
 fetch_request = asks(
@@ -93,8 +90,7 @@ rule prepare:
     conda:
         "../envs/rnca.yaml"
     resources:
-        # As read, as parsed, and once more where a type is converted.
-        mem_mb=growing(lambda w: 700 + 3 * size_mb(w)),
+        mem_mb=growing(prepare_mb),
         runtime=growing(60),
     params:
         request=prepare_request.asked,

@@ -42,9 +42,11 @@ class Split:
             rows.setflags(write=False)
         if not len(self.train) or not len(self.test):
             raise DataError(f"a split needs train and test rows, got sizes {self.sizes}")
-        together = np.concatenate([self.train, self.tune, self.test])
-        if len(np.unique(together)) != len(together):
-            raise DataError("train, tune and test rows overlap")
+        taken = np.zeros(self.n_rows, dtype=bool)
+        for rows in (self.train, self.tune, self.test):
+            if taken[rows].any():
+                raise DataError("train, tune and test rows overlap")
+            taken[rows] = True
 
     @property
     def sizes(self) -> tuple[int, int, int]:

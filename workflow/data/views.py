@@ -58,7 +58,7 @@ class RowView:
         index = key if isinstance(key, slice) else np.asarray(key)
         block = self.array[index if self.rows is None else self.rows[index]]
         if self.rows is not None:
-            _release(self.array)
+            release(self.array)
         if self.offset is None and self.scale is None:
             return np.asarray(block)
         values = block.astype(np.float64)
@@ -74,7 +74,7 @@ class RowView:
         return self[:].astype(dtype or self.dtype)
 
 
-def _release(array: NDArray[Any]) -> None:
+def release(array: NDArray[Any]) -> None:
     """Let go of the pages that reading a memory map has brought in; the file stays cached.
 
     They would count as this process's memory, and a cluster would kill a job over them.

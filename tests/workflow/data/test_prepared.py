@@ -84,7 +84,7 @@ BAD = {
     "split 3": ({"given_split": np.array([0, 3])}, r"given_split holds \[0, 3\]"),
     "no rows": ({"attributes": np.ones((2, 2), dtype=int)}, "none of the arrays"),
     "other label": (
-        {"labels": np.array([2]), "attributes": np.ones((2, 3), int)},
+        {"labels": np.array([2, 0]), "attributes": np.ones((2, 3), int)},
         "classes 0 to 1",
     ),
 }
