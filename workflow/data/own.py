@@ -75,6 +75,10 @@ class Place(Settings):
     def _named(cls, given: Any) -> Any:
         return {"file": given} if isinstance(given, str) else given
 
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string"}, handler(core)]}
+
     @property
     def path(self) -> Path:
         """The file, relative to the working directory."""

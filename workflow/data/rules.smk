@@ -1,7 +1,9 @@
 # Datasets: each, embedded, fetched or the user's own, in one memory-mappable form.
+from math import ceil
+
 from workflow.data.catalogue import parser_script
+from workflow.data.sources import file_sha256
 from workflow.lib.requests import code_version
-from workflow.lib.resources import PROCESSES_MB
 
 # Datasets are shared by all runs, and so are the requests for them.
 REQUESTS = "data/requests"
@@ -17,9 +19,9 @@ def last_failure(dataset):
 LAST_FAILURES = {name: last_failure(name) for name in CATALOGUE}
 
 
-# Own files are no inputs of the job: their checksums are in its request, and their times may lie in
-# the future.
-CHECKSUMS = Path(".snakemake", "rnca-checksums.json")
+# No input of the job: their checksums are in its request, and their times may lie in the future.
+def own_files(w):
+    return settings.datasets[w.dataset].files() if w.dataset in settings.datasets else []
 
 
 def checksums(w):
@@ -35,14 +37,15 @@ def prepare_settings(w):
         "parser": code_version(parser_script(w.dataset)),
         "entry": own and own.model_dump(mode="json", exclude_none=True),
         "files": checksums(w),
-        "own": own.checksums(CHECKSUMS) if own else {},
+        "own": {file: file_sha256(Path(file)) for file in own_files(w)},
     }
 
 
-def prepare_mb(w):
-    """Return the megabytes that preparing takes: as read, as parsed, and where types change."""
-    own = settings.datasets.get(w.dataset)
-    return PROCESSES_MB + (own.mem_mb() if own else 3 * CATALOGUE[w.dataset].prepared_mb)
+def size_mb(w):
+    """Return the size of a dataset, in millions of bytes: prepared, or as the user's files."""
+    if w.dataset in CATALOGUE:
+        return CATALOGUE[w.dataset].prepared_mb
+    return ceil(sum(Path(file).stat().st_size for file in own_files(w)) / 1e6)
 
 
 fetch_request = asks(
@@ -90,7 +93,8 @@ rule prepare:
     conda:
         "../envs/rnca.yaml"
     resources:
-        mem_mb=growing(prepare_mb),
+        # As read, as parsed, and once more where a type is converted.
+        mem_mb=growing(lambda w: 700 + 3 * size_mb(w)),
         runtime=growing(60),
     params:
         request=prepare_request.asked,
