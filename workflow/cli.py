@@ -138,8 +138,8 @@ def figure(options: argparse.Namespace, others: list[str]) -> int:
         is_agreed = options.yes or {"-n", "--dry-run"} & {*others}
         if took.here(hours) > LONG_HOURS and not is_agreed and not _answers_yes():
             return 1
-    launch = [sys.executable, "-m", "workflow.launch", *wanted]
-    return subprocess.call([*launch, f"--configfile={options.configfile}", *others])
+    run = [sys.executable, "-m", "workflow.run", *wanted]
+    return subprocess.call([*run, f"--configfile={options.configfile}", *others])
 
 
 def publish_run(options: argparse.Namespace, _: list[str]) -> int:
