@@ -32,7 +32,15 @@ from workflow.data.catalogue import CATALOGUE, availability
 from workflow.data.fetch import default_cache
 from workflow.lib.exhibits import read_exhibits, stage_names
 from workflow.lib.publish import publish, render
-from workflow.lib.settings import KeyPath, RunSettings, keys, read, run_model, stage_model
+from workflow.lib.settings import (
+    KeyPath,
+    RunSettings,
+    keys,
+    read,
+    run_model,
+    schema,
+    stage_model,
+)
 from workflow.lib.strict_yaml import load
 from workflow.lib.verify import verify_published
 
@@ -163,9 +171,11 @@ def verify_run(options: argparse.Namespace, _: list[str]) -> int:
 
 
 def settings_tables(_options: argparse.Namespace, _: list[str]) -> int:
-    """Write the tables of keys in config/README.md."""
+    """Write the tables of keys in config/README.md, and config/schema.json for editors."""
     readme = Path("config", "README.md")
     readme.write_text(with_tables(readme.read_text(encoding="utf-8")), encoding="utf-8")
+    text = json.dumps(schema(), ensure_ascii=False, indent=1)
+    Path("config", "schema.json").write_text(text + "\n", encoding="utf-8")
     return 0
 
 
