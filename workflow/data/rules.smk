@@ -73,7 +73,7 @@ checkpoint fetch:
         benchmark_of("fetch/{dataset}")
     localrule: True
     conda:
-        "../envs/rnca.yaml"
+        "../envs/data.yaml"
     params:
         request=fetch_request.asked,
     script:
@@ -91,7 +91,7 @@ rule prepare:
     benchmark:
         benchmark_of("prepare/{dataset}")
     conda:
-        "../envs/rnca.yaml"
+        "../envs/data.yaml"
     resources:
         # As read, as parsed, and once more where a type is converted.
         mem_mb=growing(lambda w: 700 + 3 * size_mb(w)),
