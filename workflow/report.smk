@@ -1,40 +1,23 @@
 # What takes all stages: gathered CSVs, the claims ledger, the report, a summary for the screen.
 from workflow.data.catalogue import standing_in
 
-SHOWN = [file for stage in EXHIBITS for file in shown(stage)]
-SENTENCES = [f"{RESULTS}/{stage}/sentences.csv" for stage, found in EXHIBITS.items() if found]
+SENTENCES = [f"{RESULTS}/{stage}/sentences.csv" for stage, found in plan.exhibits.items() if found]
 OUTCOMES = [
-    file for stage in stage_names() for file in gathered(stage, *read_exhibits(stage).outcomes)
+    file for stage in stage_names() for file in plan.gathered(stage, *read_exhibits(stage).outcomes)
 ]
-
-
-def experiments(stage, what):
-    """Return the dataset of each experiment that has parts of a gathered CSV."""
-    datasets = getattr(settings, stage).datasets()
-    return {name: datasets.get(name, "") for name in PARTS[stage](what)}
-
-
-def available_parts(stage, what):
-    datasets, parts = experiments(stage, what), PARTS[stage](what)
-    return [part for name in parts if not is_unavailable(datasets[name]) for part in parts[name]]
-
-
-def all_parts(w):
-    """List the parts of all gathered CSVs: Snakemake makes what is missing only if it is asked for."""
-    return [part for stage, what in sorted(GATHERED) for part in available_parts(stage, what)]
-
-
-gather_request = asks(
+gather = plan.task(
+    "{stage}/{what}.gather",
     "lib/outcomes.py",
     lambda w: {
-        "datasets": experiments(w.stage, w.what),
-        "parts": PARTS[w.stage](w.what),
+        "datasets": plan.datasets(w.stage, w.what),
+        "parts": plan.parts(w.stage, w.what),
         "skipped": settings.skip,
         "published": getattr(settings, w.stage).published(),
     },
 )
-claims_request = asks("lib/claims.py", {"parts": SHOWN})
-page_request = asks(
+claims = plan.task("claims", "lib/claims.py", {"parts": plan.all_shown()})
+page = plan.task(
+    "page",
     "lib/page.py",
     {
         "run": settings.run,
@@ -55,11 +38,12 @@ page_request = asks(
                 },
                 "files": [each.file for each in read_exhibits(stage).exhibits],
             }
-            for stage, found in EXHIBITS.items()
+            for stage, found in plan.exhibits.items()
         ],
     },
 )
-summary_request = asks(
+summary = plan.task(
+    "summary",
     "lib/summary.py",
     {
         "titles": {
@@ -74,55 +58,51 @@ summary_request = asks(
 # The CSVs of all experiments of a stage in one, or the reason why one was not run.
 rule gather:
     input:
-        request=gather_request.file,
-        parts=lambda w: available_parts(w.stage, w.what),
-        unavailable=lambda w: failed_fetches(experiments(w.stage, w.what).values()),
+        request=gather.request,
+        parts=lambda w: plan.made(w.stage, f"{w.what}.csv")(w),
+        unavailable=lambda w: plan.failed_fetches(plan.datasets(w.stage, w.what).values()),
     output:
         f"{RESULTS}/{{stage}}/{{what}}.csv",
     log:
-        log_of("gather/{stage}/{what}"),
+        gather.log,
     benchmark:
-        benchmark_of("gather/{stage}/{what}")
+        gather.benchmark
     wildcard_constraints:
-        stage="|".join(PARTS),
+        stage="|".join(stage_names()),
         what="(?!sentences)[a-z_]+",
     group:
         "report"
     conda:
         "envs/rnca.yaml"
-    params:
-        request=gather_request.asked,
     script:
         "lib/outcomes.py"
 
 
 rule claims:
     input:
-        SHOWN,
-        request=claims_request.file,
+        plan.all_shown(),
+        request=claims.request,
         claims="resources/paper/claims.yaml",
     output:
         markdown=f"{RESULTS}/tables/claims.md",
         csv=f"{RESULTS}/tables/claims.csv",
         json=f"{RESULTS}/claims.json",
     log:
-        log_of("claims"),
+        claims.log,
     benchmark:
-        benchmark_of("claims")
+        claims.benchmark
     group:
         "report"
     conda:
         "envs/rnca.yaml"
-    params:
-        request=claims_request.asked,
     script:
         "lib/claims.py"
 
 
 rule page:
     input:
-        SHOWN,
-        request=page_request.file,
+        plan.all_shown(),
+        request=page.request,
         claims="resources/paper/claims.yaml",
         ledger=rules.claims.output.csv,
         data=rules.data_table.output[0],
@@ -133,38 +113,44 @@ rule page:
     output:
         f"{RESULTS}/report.html",
     log:
-        log_of("page"),
+        page.log,
     benchmark:
-        benchmark_of("page")
+        page.benchmark
     group:
         "report"
     conda:
         "envs/rnca.yaml"
-    params:
-        request=page_request.asked,
     script:
         "lib/page.py"
 
 
 rule summary:
     input:
-        request=summary_request.file,
+        request=summary.request,
         sentences=SENTENCES,
         outcomes=OUTCOMES,
-        leaks=gathered("rcca", "leaks"),
+        leaks=plan.gathered("rcca", "leaks"),
         records=rules.data_table.input.records,
         claims=rules.claims.output.markdown,
     output:
         f"{RESULTS}/summary.txt",
     log:
-        log_of("summary"),
+        summary.log,
     benchmark:
-        benchmark_of("summary")
+        summary.benchmark
     group:
         "report"
     conda:
         "envs/rnca.yaml"
-    params:
-        request=summary_request.asked,
     script:
         "lib/summary.py"
+
+
+# For `snakemake rcca`, say: this stage alone.
+for stage in stage_names():
+
+    rule:
+        name:
+            stage
+        input:
+            plan.shown(stage),

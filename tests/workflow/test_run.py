@@ -199,7 +199,7 @@ def unrecord(file):
         (flip, "rcca/speech/nystroem.model.npz", "not what its record says"),
         (unrecord, "rcca/digits/fourier-0.split.npz", "has no record"),
         (copy_of("rcca/digits/linear-0.sums.csv"), "rcca/digits/fourier-0.sums.csv", "a copy of"),
-        (copy_of("rcca/digits-wide/leaks.csv"), "rcca/digits/leaks.csv", "a copy of"),
+        (copy_of("rcca/digits-wide/all.leaks.csv"), "rcca/digits/all.leaks.csv", "a copy of"),
         (unrecord, "summary.txt", "has no record"),
         (unrecord, "report.html", "has no record"),
         (unrecord, "rcca/sums.csv", "has no record"),
@@ -250,7 +250,7 @@ def test_deleted_output_that_none_asks_for_is_named_with_the_one_to_delete(
 
 
 def test_deleted_part_is_made_anew(finished):
-    part = finished.file("results/test/rcca/digits/leaks.csv")
+    part = finished.file("results/test/rcca/digits/all.leaks.csv")
     content = part.read_bytes()
     part.unlink()
     finished.ends(*TEST)
@@ -318,7 +318,7 @@ FITS = {"rcca_fit", "rcca_deep", "rcca_shard", "rcca_timing", "rpca_fit"}
 @pytest.mark.parametrize(
     ("edits", "rules"),
     [
-        ([AUDIT, KERNEL], {"rcca_leaks", "rcca_kernel", "gather"}),
+        ([AUDIT, KERNEL], {"rcca_leaks", "rcca_kcca", "gather"}),
         ([TABLES], {"rcca_report"}),
         ([DEFAULT, DESCRIPTION, UNUSED_PARSER], set()),
         ([PARSER], {"prepare", "lupi_fit", *FITS}),

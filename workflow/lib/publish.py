@@ -62,7 +62,10 @@ def publish(run: Path, published: Path) -> int:
         "rendering": _commit({name: each for name, each in records.items() if name not in fits}),
     }
     verify(*_shown(run))
-    prepared = {file.stem: _benchmark(file) for file in run.glob("benchmarks/prepare/*.tsv")}
+    prepared = {
+        file.name.partition(".")[0]: _benchmark(file)
+        for file in run.glob("benchmarks/data/*.prepare.tsv")
+    }
     return _write(run, published, records, **commits, prepared_seconds=prepared)
 
 
@@ -245,14 +248,11 @@ def _replace(published: Path, contents: dict[str, bytes], record: dict[str, Any]
 def _seconds(run: Path, name: str, rule: str) -> float | None:
     """Return how long the job of an output took; None if its benchmark is not found.
 
-    Benchmarks are named after what a job makes: the output without its suffixes or its directory,
-    with the last word of the rule where one directory or stem has several.
+    All files of a job have its stage, experiment and stem; the benchmark has its kind besides.
     """
-    path, word = (run / "benchmarks" / name).with_suffix(""), rule.rpartition("_")[2]
-    stem = path.with_suffix("")
-    named = [path, stem, f"{stem}.{word}", path.parent / word, path.parent, path.parents[1] / rule]
-    found = (Path(f"{each}.tsv") for each in named)
-    return next((_benchmark(file) for file in found if file.is_file()), None)
+    path = (run / "benchmarks" / name).with_suffix("").with_suffix("")
+    file = path.with_name(f"{path.name}.{rule.partition('_')[2]}.tsv")
+    return _benchmark(file) if file.is_file() else None
 
 
 def _benchmark(file: Path) -> float:

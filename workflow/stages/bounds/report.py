@@ -521,10 +521,9 @@ if __name__ == "__main__":
             save(bounds_figure(summary, asked.titles), out, "bounds")
             clauses = on_sweeps(fits, asked.titles), on_pieces(split, asked.titles)
             sentences["bounds"] = " ".join(filter(None, clauses))
-        if given.get("theorem4"):
-            files = by_name(given.theorem4)
-            counterexample = against_the_bound(read_csv(files["counterexample.csv"]))
-            drawn = read_csv(files["correlations.csv"])
+        if given.get("counterexample"):
+            counterexample = against_the_bound(read_csv(given.counterexample[0]))
+            drawn = read_csv(given.correlations[0])
             correlations, estimates = against_m(drawn), estimates_by_m(drawn)
             write_csv(out["theorem4.csv"], counterexample)
             write_csv(out["regularised_correlations.csv"], correlations)

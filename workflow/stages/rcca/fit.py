@@ -168,8 +168,8 @@ if __name__ == "__main__":
         data = read_prepared(snakemake.input.data)
         experiment = Experiment(**vars(asked))
         if snakemake.rule == "rcca_shard":
-            shard = int(snakemake.wildcards.shard)
-            accumulate_shard(experiment, data, shard, asked.shards).save(snakemake.output[0])
+            moments = accumulate_shard(experiment, data, asked.shard, asked.shards)
+            moments.save(snakemake.output[0])
         else:
             outcome = fit_path(experiment, data, snakemake.input.get("shards", []))
             for name in ("sums", "regs", "components"):

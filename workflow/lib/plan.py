@@ -1,0 +1,274 @@
+"""What the rules say of a run's jobs: their names, requests, inputs and outputs."""
+
+from collections.abc import Callable, Iterable, Mapping
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from snakemake.io import report
+
+from workflow.data.catalogue import CATALOGUE, parser_script
+from workflow.data.sources import file_sha256
+from workflow.lib.exhibits import Exhibit, read_exhibits
+from workflow.lib.jobs import Job
+from workflow.lib.outcomes import unavailable_reason
+from workflow.lib.requests import Request, code_version
+from workflow.lib.resources import PROCESSES_MB, growing
+from workflow.lib.settings import RunSettings
+
+PREPARED, FETCHED = "data/prepared", "data/fetched"
+
+
+class Task:
+    """The names of a rule's jobs: ``name``, with wildcards, below requests, logs and benchmarks.
+
+    The requests are below ``requests``, which is the run's own directory unless runs share them.
+    """
+
+    def __init__(
+        self,
+        plan: "Plan",
+        name: str,
+        script: str,
+        settings: Mapping[str, Any] | Callable[[Any], Mapping[str, Any]],
+        requests: str = "",
+    ) -> None:
+        self.log = f"{plan.results}/logs/{name}.log"
+        self.benchmark = f"{plan.results}/benchmarks/{name}.tsv"
+        file = f"{requests or f'{plan.results}/requests'}/{name}.json"
+        self.request = Request(script, settings, file, plan.is_dry_run).file
+
+
+class Rows(Task):
+    """A rule whose jobs are the rows of one kind in a stage's list."""
+
+    def __init__(self, plan: "Plan", stage: str, kind: str) -> None:
+        found = [job for job in plan.jobs if (job.stage, job.kind) == (stage, kind)]
+        self.jobs = {(job.experiment, job.stem): job for job in found}
+        own = plan.settings.stages()[stage].kinds[kind]
+        name = f"{stage}/{{experiment}}/{{stem}}.{kind}"
+        super().__init__(plan, name, own.script, lambda w: self.job(w).settings)
+        experiment, stem = (
+            f"{{{key},{_one_of(getattr(job, key) for job in found)}}}"
+            for key in ("experiment", "stem")
+        )
+        place = f"{plan.results}/{stage}/{experiment}/{stem}"
+        self.output = {what.partition(".")[0]: f"{place}.{what}" for what in own.files()}
+        self.mem_mb = growing(lambda w: self.job(w).mem_mb)
+
+    def job(self, wildcards: Any) -> Job:
+        """Return the row of a job."""
+        try:
+            return self.jobs[wildcards.experiment, wildcards.stem]
+        except KeyError:
+            raise ValueError(
+                f"{wildcards.experiment}/{wildcards.stem}: the settings ask for no such job. "
+                "Its experiment says which there are."
+            ) from None
+
+    def data(self, wildcards: Any) -> str:
+        """Return the prepared dataset of a job."""
+        return f"{PREPARED}/{self.job(wildcards).dataset}"
+
+
+class Plan:
+    """A run: its settings, where its results go, and the jobs, exhibits and CSVs of each stage.
+
+    ``is_dry_run`` is asked when a job is planned, since Snakemake does not know of it before;
+    ``fetch`` returns the record of a dataset once Snakemake has tried to fetch it.
+    """
+
+    def __init__(
+        self, settings: RunSettings, is_dry_run: Callable[[], bool], fetch: Callable[[str], str]
+    ) -> None:
+        self.settings, self.is_dry_run, self.fetch = settings, is_dry_run, fetch
+        self.results = f"results/{settings.run}"
+        self.jobs = settings.jobs()
+        # Asked for again, what could not be fetched is fetched again; read before any job runs.
+        self.last_failures = {name: _last_failure(name) for name in CATALOGUE}
+        self.exhibits = {
+            stage: read_exhibits(stage).of(own) for stage, own in settings.stages().items()
+        }
+
+    def rows(self, stage: str, kind: str) -> Rows:
+        """Return what the rule of a kind of jobs says."""
+        return Rows(self, stage, kind)
+
+    def task(
+        self,
+        name: str,
+        script: str,
+        settings: Mapping[str, Any] | Callable[[Any], Mapping[str, Any]],
+        requests: str = "",
+    ) -> Task:
+        """Return what any other rule says."""
+        return Task(self, name, script, settings, requests)
+
+    def report(self, stage: str) -> Task:
+        """Return what the rule of a stage's report says."""
+        asked = self.settings.stages()[stage].report() | {
+            "exhibits": [each._asdict() for each in self.exhibits[stage]],
+            "parts": {what: self.parts(stage, what) for what in self.gathered_kinds(stage)},
+        }
+        return self.task(f"{stage}/report", f"stages/{stage}/report.py", asked)
+
+    def gathered_kinds(self, stage: str) -> list[str]:
+        """List the kinds of CSVs that the stage gathers from its jobs."""
+        kinds = self.settings.stages()[stage].kinds
+        there = {job.kind for job in self.jobs if job.stage == stage}
+        return [what for kind, own in kinds.items() if kind in there for what in own.csvs]
+
+    def parts(self, stage: str, what: str) -> dict[str, list[str]]:
+        """List the files of a kind that the jobs of a stage write, by experiment."""
+        kinds = self.settings.stages()[stage].kinds
+        found: dict[str, list[str]] = {}
+        for job in self.jobs:
+            if job.stage == stage and f"{what}.csv" in kinds[job.kind].files():
+                found.setdefault(job.experiment, []).append(
+                    f"{self.results}/{job.place}.{what}.csv"
+                )
+        return found
+
+    def made(self, stage: str, what: str) -> Callable[[Any], list[str]]:
+        """Make an input function that lists files of a stage, whose names end in ``what``."""
+        kinds = self.settings.stages()[stage].kinds
+        return lambda _: [
+            f"{self.results}/{job.place}.{what}"
+            for job in self.jobs
+            if job.stage == stage and what in kinds[job.kind].files()
+            if not (job.dataset and self.is_unavailable(job.dataset))
+        ]
+
+    def all_parts(self, _: Any) -> list[str]:
+        """List the parts of all gathered CSVs: Snakemake makes what is missing only if asked."""
+        kinds = {stage: self.gathered_kinds(stage) for stage in self.settings.stages()}
+        return [
+            part
+            for stage, own in kinds.items()
+            for what in own
+            for part in self.made(stage, f"{what}.csv")(_)
+        ]
+
+    def datasets(self, stage: str, what: str) -> dict[str, str]:
+        """Return the dataset of each experiment that has parts of a gathered CSV."""
+        datasets = self.settings.stages()[stage].datasets()
+        return {name: datasets.get(name, "") for name in self.parts(stage, what)}
+
+    def gathered(self, stage: str, *names: str) -> list[str]:
+        """List gathered CSVs of a stage, but for those that the run has no parts of."""
+        return [f"{self.results}/{stage}/{name}.csv" for name in names if self.parts(stage, name)]
+
+    def inputs(self, stage: str) -> dict[str, list[str]]:
+        """Return the gathered CSVs that a stage's report reads, by kind."""
+        kinds = self.settings.stages()[stage].kinds.values()
+        return {what: self.gathered(stage, what) for kind in kinds for what in kind.csvs}
+
+    def shown(self, stage: str) -> list[str]:
+        """List the tables and figures that this run makes of a stage."""
+        return [f"{self.results}/{each.file}" for each in self.exhibits[stage]]
+
+    def all_shown(self) -> list[str]:
+        """List the tables and figures that this run makes."""
+        return [file for stage in self.exhibits for file in self.shown(stage)]
+
+    def report_outputs(self, stage: str) -> list[Any]:
+        """List what a stage's report writes; `snakemake --report` shows the exhibits."""
+        own = read_exhibits(stage)
+        files = [f"{self.results}/{stage}/sentences.csv"]
+        for each in self.exhibits[stage]:
+            about = {"category": own.title, "labels": {"exhibit": each.label}}
+            files += [report(f"{self.results}/{each.file}", caption=_caption_file(each), **about)]
+            if each.file.endswith(".svg"):
+                files += [f"{self.results}/{each.file.removesuffix('.svg')}.png"]
+        more = own.further(self.settings.stages()[stage])
+        return files + [f"{self.results}/{file}" for file in more]
+
+    def is_unavailable(self, dataset: str) -> bool:
+        """Tell whether a dataset is missing; Snakemake asks again once it has tried to fetch it.
+
+        A dry run plans for what there will be if every dataset can be fetched.
+        """
+        if dataset in self.settings.skip:
+            return True
+        if not is_fetched(dataset) or self.is_dry_run():
+            return False
+        return unavailable_reason(self.fetch(dataset)) is not None
+
+    def fetch_settings(self, wildcards: Any) -> dict[str, Any]:
+        """Return the settings of the job that fetches a dataset."""
+        return {
+            "last_failure": self.last_failures[wildcards.dataset],
+            "note": _failure_note(wildcards.dataset),
+            "files": _checksums(wildcards.dataset),
+        }
+
+    def prepare_settings(self, wildcards: Any) -> dict[str, Any]:
+        """Return the settings of the job that prepares a dataset.
+
+        Own files are no inputs of it: their times may lie in the future. Their checksums count.
+        """
+        name, own = wildcards.dataset, self.settings.datasets.get(wildcards.dataset)
+        return {
+            # The job imports it by name, so that other datasets do not depend on it.
+            "parser": code_version(parser_script(name)),
+            "entry": own and own.model_dump(mode="json", exclude_none=True),
+            "files": _checksums(name),
+            "own": {file: file_sha256(Path(file)) for file in (own.files() if own else [])},
+        }
+
+    def prepare_mb(self, wildcards: Any) -> int:
+        """Return the memory in which a dataset is prepared, in millions of bytes.
+
+        It is there as read, as parsed, and once more where a type is converted.
+        """
+        own = self.settings.datasets.get(wildcards.dataset)
+        if own is None:
+            size = CATALOGUE[wildcards.dataset].prepared_mb
+        else:
+            size = ceil(sum(Path(file).stat().st_size for file in own.files()) / 1e6)
+        return PROCESSES_MB + 3 * size
+
+    def failed_fetches(self, datasets: Iterable[str]) -> list[str]:
+        """List the records that say why datasets could not be fetched."""
+        wanted = [name for name in dict.fromkeys(datasets) if name not in self.settings.skip]
+        return [record(name) for name in wanted if self.is_unavailable(name)]
+
+
+def record(dataset: str) -> str:
+    """Return the file that says whether a dataset could be fetched."""
+    return f"{FETCHED}/{dataset}.json"
+
+
+def is_fetched(dataset: str) -> bool:
+    """Tell whether a dataset comes from elsewhere: neither embedded nor the user's own."""
+    return dataset in CATALOGUE and CATALOGUE[dataset].source is not None
+
+
+def _checksums(dataset: str) -> dict[str, str]:
+    """Return the published checksums of a dataset's files, which no code holds."""
+    source = CATALOGUE[dataset].source if dataset in CATALOGUE else None
+    return {name: str(file.checksum) for name, file in source.files.items()} if source else {}
+
+
+def _failure_note(dataset: str) -> str:
+    return f"{FETCHED}/{dataset}.failure.txt"
+
+
+def _last_failure(dataset: str) -> str:
+    """Return when fetching a dataset last failed."""
+    note = Path(_failure_note(dataset))
+    return note.read_text(encoding="utf-8").partition("\n")[0] if note.is_file() else "never"
+
+
+def _one_of(names: Iterable[str]) -> str:
+    """Return the regular expression of some names; of none, one that nothing matches."""
+    return "|".join(dict.fromkeys(names)) or "(?!)"
+
+
+def _caption_file(exhibit: Exhibit) -> str:
+    """Return a file with the caption, which is how `snakemake --report` wants it."""
+    file = Path(".snakemake", "rnca-captions", f"{Path(exhibit.file).name}.rst").resolve()
+    if not file.is_file() or file.read_text(encoding="utf-8") != exhibit.caption:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(exhibit.caption, encoding="utf-8")
+    return str(file)
