@@ -48,8 +48,8 @@ class Request:
         which the launcher says how to go on.
         """
         path = Path(self.place.format_map(dict(wildcards.items())))
-        settings = self.settings(wildcards) if callable(self.settings) else self.settings
         try:
+            settings = self.settings(wildcards) if callable(self.settings) else self.settings
             text = asked(self.script, settings)
             if read_request(path) != text:
                 if self.is_dry_run():
