@@ -139,7 +139,7 @@ def publish_run(options: argparse.Namespace, _: list[str]) -> int:
     settings, published = read(options.configfile), PUBLISHED
     if options.render:
         config = load(options.configfile)
-        print(f"{render(published, options.configfile, config)} files in {published}")
+        print(f"{render(published, config)} files in {published}")
         return 0
     run = Path("results", settings.run)
     # What could not be fetched is tried again by every run; that alone leaves nothing undone. What

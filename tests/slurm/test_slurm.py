@@ -219,5 +219,5 @@ def test_whole_run_gives_the_numbers_of_a_local_one(project, reference):
     submitted = re.findall(r"rule_(\w+)/\S*?\d+\.log", screen)
     assert submitted.count("rcca_shard") == SHARDS + 2
     # The small ones went together.
-    assert not {"summary", "rcca_report", "gather", "data_table"} & set(submitted)
+    assert not {"summary", "rcca_report", "data_table"} & set(submitted)
     assert len(re.findall(r"slurm_logs/group_\w+", screen)) == 1, screen

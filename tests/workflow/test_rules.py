@@ -104,8 +104,8 @@ def test_snakefile_and_jobs_find_the_library_of_their_own_project(project):
     assert str(project.file("workflow/data/catalogue.py")) in screen
     first = "    with job(snakemake) as asked:\n"
     shown = "    import sys\n    import rnca\n    print(rnca.__file__, file=sys.stderr)\n"
-    with project.edited("workflow/lib/outcomes.py", first, f"{shown}{first}"):
-        target = "results/test/bounds/draws.csv"
+    with project.edited("workflow/stages/bounds/fit.py", first, f"{shown}{first}"):
+        target = "results/test/bounds/tiny/block-0.draws.csv"
         _, screen = project.launch(target, "--configfile", "config/test.yaml")
     assert str(project.file("src/rnca/__init__.py")) in screen
 

@@ -51,8 +51,8 @@ def record_in(published):
 
 
 def keep(published, record, *rules):
-    """Write the record with the jobs of few rules, and what is needed to find their rows."""
-    rules = {"gather", "page", *rules}
+    """Write the record with the jobs of few rules, and of the page, which has the settings."""
+    rules = {"page", *rules}
     record["jobs"] = {k: each for k, each in record["jobs"].items() if each["rule"] in rules}
     (published / "record.json").write_text(json.dumps(record), encoding="utf-8")
 
@@ -103,7 +103,7 @@ def test_jobs_are_computed_anew_and_agree(source, published):
 
 def test_rows_of_every_job_are_found_and_changed_ones_told(source, published, capsys):
     record = record_in(published)
-    jobs = repeatable(record, "results/test/")
+    jobs = repeatable(record)
     stages = {"autoencoder", "bounds", "extensions", "lupi", "rcca", "rpca"}
     assert {job.rule.partition("_")[0] for job in jobs} == stages
     assert not {"rcca_deep", "rcca_timing", "rcca_leaks"} & {job.rule for job in jobs}
@@ -129,7 +129,7 @@ def test_changed_number_whose_checksum_is_recorded_is_told(source, published):
 
 
 def test_other_settings_and_code_are_told(source, published, capsys):
-    jobs = repeatable(record_in(published), "results/test/")[:1]
+    jobs = repeatable(record_in(published))[:1]
     asked = jobs[0].request
     asked["code"], asked["settings"]["seed"] = "another", 0
     report(published, source.file("results/test"), jobs)
@@ -199,12 +199,12 @@ def test_damaged_results_or_other_settings_are_not_rendered(published, table, se
     if table:
         (published / "tables/lupi.md").write_text(table, encoding="utf-8")
     with pytest.raises(DataError, match=sentence):
-        render(published, Path("config", "test.yaml"), TEST_SETTINGS | {"seed": seed})
+        render(published, TEST_SETTINGS | {"seed": seed})
 
 
 def test_stages_take_turns_within_the_budget(published):
     record = record_in(published)
-    jobs = repeatable(record, "results/test/")
+    jobs = repeatable(record)
     for job in jobs:
         object.__setattr__(job, "seconds", 1.0)
     few = choose(jobs, {}, 6)

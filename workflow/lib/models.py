@@ -108,6 +108,10 @@ class Stage:
     """What the rest of the workflow asks of a stage's settings."""
 
     kinds: ClassVar[Mapping[str, Kind]] = {}
+    # What the report reads besides gathered CSVs: other files of jobs, by how their names end, and
+    # files in resources/paper.
+    reads: ClassVar[Mapping[str, str]] = {}
+    paper: ClassVar[Mapping[str, str]] = {}
 
     def jobs(self, seed: int) -> Iterator[Job]:
         """Yield every job of the stage; ``seed`` is the run's."""

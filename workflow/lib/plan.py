@@ -7,7 +7,7 @@ from typing import Any
 
 from snakemake.io import report
 
-from workflow.data.catalogue import CATALOGUE, parser_script
+from workflow.data.catalogue import CATALOGUE, parser_script, standing_in
 from workflow.data.sources import file_sha256
 from workflow.lib.exhibits import Exhibit, read_exhibits
 from workflow.lib.jobs import Job
@@ -33,6 +33,7 @@ class Task:
         settings: Mapping[str, Any] | Callable[[Any], Mapping[str, Any]],
         requests: str = "",
     ) -> None:
+        self.script = script
         self.log = f"{plan.results}/logs/{name}.log"
         self.benchmark = f"{plan.results}/benchmarks/{name}.tsv"
         file = f"{requests or f'{plan.results}/requests'}/{name}.json"
@@ -106,62 +107,68 @@ class Plan:
 
     def report(self, stage: str) -> Task:
         """Return what the rule of a stage's report says."""
-        asked = self.settings.stages()[stage].report() | {
+        return self.task(
+            f"{stage}/report", f"stages/{stage}/report.py", self.report_settings(stage)
+        )
+
+    def report_settings(self, stage: str) -> dict[str, Any]:
+        """Return the settings of a stage's report."""
+        own = self.settings.stages()[stage]
+        return own.report() | {
             "exhibits": [each._asdict() for each in self.exhibits[stage]],
-            "parts": {what: self.parts(stage, what) for what in self.gathered_kinds(stage)},
+            "parts": {Path(file).stem: self.parts(file) for file in self.gathered(stage)},
+            "datasets": {job.experiment: job.dataset or "" for job in self.of(stage)},
+            "skipped": self.settings.skip,
         }
-        return self.task(f"{stage}/report", f"stages/{stage}/report.py", asked)
 
-    def gathered_kinds(self, stage: str) -> list[str]:
-        """List the kinds of CSVs that the stage gathers from its jobs."""
-        kinds = self.settings.stages()[stage].kinds
-        there = {job.kind for job in self.jobs if job.stage == stage}
-        return [what for kind, own in kinds.items() if kind in there for what in own.csvs]
+    def of(self, stage: str) -> list[Job]:
+        """List the jobs of a stage."""
+        return [job for job in self.jobs if job.stage == stage]
 
-    def parts(self, stage: str, what: str) -> dict[str, list[str]]:
-        """List the files of a kind that the jobs of a stage write, by experiment."""
-        kinds = self.settings.stages()[stage].kinds
+    def gathered(self, stage: str) -> list[str]:
+        """List the CSVs in which the stage's report gathers those of its jobs."""
+        kinds, there = self.settings.stages()[stage].kinds, {job.kind for job in self.of(stage)}
+        csvs = [what for kind, own in kinds.items() if kind in there for what in own.csvs]
+        return [f"{self.results}/{stage}/{what}.csv" for what in csvs]
+
+    def parts(self, gathered: str) -> dict[str, list[str]]:
+        """List the files that a gathered CSV is made of, by experiment."""
+        *_, stage, what = gathered.split("/")
         found: dict[str, list[str]] = {}
-        for job in self.jobs:
-            if job.stage == stage and f"{what}.csv" in kinds[job.kind].files():
-                found.setdefault(job.experiment, []).append(
-                    f"{self.results}/{job.place}.{what}.csv"
-                )
+        for job in self.of(stage):
+            if what in self.settings.stages()[stage].kinds[job.kind].files():
+                found.setdefault(job.experiment, []).append(f"{self.results}/{job.place}.{what}")
         return found
 
     def made(self, stage: str, what: str) -> Callable[[Any], list[str]]:
-        """Make an input function that lists files of a stage, whose names end in ``what``."""
-        kinds = self.settings.stages()[stage].kinds
+        """Make an input function that lists files of a stage's jobs, whose names end in ``what``.
+
+        What needs an unavailable dataset is left out.
+        """
+        datasets = {job.experiment: job.dataset for job in self.of(stage)}
         return lambda _: [
-            f"{self.results}/{job.place}.{what}"
-            for job in self.jobs
-            if job.stage == stage and what in kinds[job.kind].files()
-            if not (job.dataset and self.is_unavailable(job.dataset))
-        ]
-
-    def all_parts(self, _: Any) -> list[str]:
-        """List the parts of all gathered CSVs: Snakemake makes what is missing only if asked."""
-        kinds = {stage: self.gathered_kinds(stage) for stage in self.settings.stages()}
-        return [
             part
-            for stage, own in kinds.items()
-            for what in own
-            for part in self.made(stage, f"{what}.csv")(_)
+            for name, parts in self.parts(f"{stage}/{what}").items()
+            if not ((dataset := datasets[name]) and self.is_unavailable(dataset))
+            for part in parts
         ]
 
-    def datasets(self, stage: str, what: str) -> dict[str, str]:
-        """Return the dataset of each experiment that has parts of a gathered CSV."""
-        datasets = self.settings.stages()[stage].datasets()
-        return {name: datasets.get(name, "") for name in self.parts(stage, what)}
+    def inputs(self, stage: str) -> dict[str, Any]:
+        """Return what a stage's report reads besides its request."""
+        own, gathered = self.settings.stages()[stage], self.gathered(stage)
+        parts = [self.made(stage, Path(file).name) for file in gathered]
+        datasets = [job.dataset for job in self.of(stage) if job.dataset]
+        return {
+            "parts": lambda w: [part for files in parts for part in files(w)],
+            "unavailable": lambda _: self.failed_fetches(datasets),
+            **{name: self.made(stage, what) for name, what in own.reads.items()},
+            **{name: f"resources/paper/{file}" for name, file in own.paper.items()},
+        }
 
-    def gathered(self, stage: str, *names: str) -> list[str]:
-        """List gathered CSVs of a stage, but for those that the run has no parts of."""
-        return [f"{self.results}/{stage}/{name}.csv" for name in names if self.parts(stage, name)]
-
-    def inputs(self, stage: str) -> dict[str, list[str]]:
-        """Return the gathered CSVs that a stage's report reads, by kind."""
-        kinds = self.settings.stages()[stage].kinds.values()
-        return {what: self.gathered(stage, what) for kind in kinds for what in kind.csvs}
+    def all_parts(self, wildcards: Any) -> list[str]:
+        """List the parts of all gathered CSVs: Snakemake makes what is missing only if asked."""
+        stages = [self.inputs(stage)["parts"] for stage in self.settings.stages()]
+        return [part for parts in stages for part in parts(wildcards)]
 
     def shown(self, stage: str) -> list[str]:
         """List the tables and figures that this run makes of a stage."""
@@ -171,8 +178,8 @@ class Plan:
         """List the tables and figures that this run makes."""
         return [file for stage in self.exhibits for file in self.shown(stage)]
 
-    def report_outputs(self, stage: str) -> list[Any]:
-        """List what a stage's report writes; `snakemake --report` shows the exhibits."""
+    def outputs(self, stage: str) -> dict[str, list[Any]]:
+        """Return what a stage's report writes; `snakemake --report` shows the exhibits."""
         own = read_exhibits(stage)
         files = [f"{self.results}/{stage}/sentences.csv"]
         for each in self.exhibits[stage]:
@@ -181,7 +188,77 @@ class Plan:
             if each.file.endswith(".svg"):
                 files += [f"{self.results}/{each.file.removesuffix('.svg')}.png"]
         more = own.further(self.settings.stages()[stage])
-        return files + [f"{self.results}/{file}" for file in more]
+        files += [f"{self.results}/{file}" for file in more]
+        return {"gathered": self.gathered(stage), "shown": files}
+
+    def ledger(self) -> dict[str, str]:
+        """Return the files in which the claims are judged."""
+        return {
+            "markdown": f"{self.results}/tables/claims.md",
+            "csv": f"{self.results}/tables/claims.csv",
+            "json": f"{self.results}/claims.json",
+        }
+
+    def page_settings(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings of the report, which shows those of the run, ``config``, too."""
+        keys = ("label", "caption", "headline", "leading")
+        titles = self.settings.stages()["rcca"].report()["main_titles"].values()
+        return {
+            "run": self.settings.run,
+            "title": " · ".join(titles) or "Canonical correlations",
+            "config": config,
+            "data": self.settings.used(),
+            "stand_ins": standing_in(self.settings.used()),
+            "sections": [
+                {
+                    "name": stage,
+                    "title": read_exhibits(stage).title,
+                    "exhibits": {
+                        each.file: {key: getattr(each, key) for key in keys} for each in shown
+                    },
+                    "files": [each.file for each in read_exhibits(stage).exhibits],
+                }
+                for stage, shown in self.exhibits.items()
+            ],
+        }
+
+    def page_inputs(self) -> dict[str, Any]:
+        """Return what the report reads besides its request."""
+        return {
+            "shown": self.all_shown(),
+            "claims": "resources/paper/claims.yaml",
+            "ledger": self.ledger()["csv"],
+            "data": f"{self.results}/tables/data.md",
+            "theory": "docs/theory.md",
+            "reproduce": "docs/reproduce.md",
+            "sentences": self._sentences(),
+            "parts": [f"workflow/lib/page.{kind}" for kind in ("html.jinja", "css", "js")],
+        }
+
+    def summary_inputs(self) -> dict[str, Any]:
+        """Return what the summary reads besides its request."""
+        files = [file for stage in self.exhibits for file in self.gathered(stage)]
+        leaks = f"{self.results}/rcca/leaks.csv"
+        return {
+            "sentences": self._sentences(),
+            "outcomes": [
+                file
+                for file in files
+                if Path(file).stem in read_exhibits(Path(file).parent.name).outcomes
+            ],
+            "leaks": [leaks] if leaks in files else [],
+            "records": [record(name) for name in self.settings.used() if is_fetched(name)],
+            "claims": self.ledger()["markdown"],
+        }
+
+    def summary_settings(self) -> dict[str, Any]:
+        """Return the settings of the summary: names of experiments, and what it is made of."""
+        titles = {name: own.titles() for name, own in self.settings.stages().items()}
+        return {"titles": titles, "parts": self.summary_inputs()}
+
+    def _sentences(self) -> list[str]:
+        stages = [stage for stage, shown in self.exhibits.items() if shown]
+        return [f"{self.results}/{stage}/sentences.csv" for stage in stages]
 
     def is_unavailable(self, dataset: str) -> bool:
         """Tell whether a dataset is missing; Snakemake asks again once it has tried to fetch it.

@@ -7,34 +7,38 @@ Tables, figures and the report can be rendered again from the published CSVs alo
 import hashlib
 import json
 import mimetypes
+import os
+import runpy
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import chdir
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 from rocrate.rocrate import ROCrate
 
 from workflow.data import DataError
 from workflow.data.catalogue import CATALOGUE
 from workflow.data.sources import Bundle, File, Url
-from workflow.lib.exhibits import stage_names
+from workflow.lib.plan import Plan, Task
 from workflow.lib.provenance import (
     environment,
+    has_record,
     is_rendering,
     read_record,
     record_of,
     verify,
     write_text,
 )
-from workflow.lib.requests import spelled
+from workflow.lib.requests import ROOT, spelled
+from workflow.lib.settings import check
 from workflow.lib.svg import svg_of
 from workflow.lib.verify import damages
 
-# One CSV per stage and kind, tables, and the report; pictures in CSVs are other people's data.
+# One CSV per stage and kind, tables, and the report.
 PUBLISHED = ("*/*.csv", "tables/*.md", "tables/*.tex", "claims.json", "report.html")
 CRATE = "ro-crate-metadata.json"
 FIGURES = ("rcca", "rcca_minutes", "bounds", "autoencoder")
@@ -69,31 +73,27 @@ def publish(run: Path, published: Path) -> int:
     return _write(run, published, records, **commits, prepared_seconds=prepared)
 
 
-def render(published: Path, configfile: Path, config: Mapping[str, Any]) -> int:
+def render(published: Path, config: Mapping[str, Any]) -> int:
     """Make tables, figures and report again from the published CSVs, with the code there is now.
 
     Returns the number of files.
     """
     _commit({"report.html": {"environment": environment()}})
     with TemporaryDirectory(prefix="rnca-render-") as directory:
-        run, record, records, made = rendered(published, configfile, config, Path(directory))
+        run, record, records, made = rendered(published, config, Path(directory))
         commits = {"fits": record["fits"], "rendering": _commit(made)}
         kept = {"prepared_seconds": record["prepared_seconds"]}
         return _write(run, published, records | made, **commits, **kept)
 
 
 def rendered(
-    published: Path,
-    configfile: Path,
-    config: Mapping[str, Any],
-    place: Path,
-    target: str = "report.html",
+    published: Path, config: Mapping[str, Any], place: Path, target: str = "report.html"
 ) -> tuple[Path, dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Make a file of a run, and what it is made of, from the published CSVs in another directory.
+    """Make the claims or the report, and all it shows, from the published CSVs in another place.
 
-    The settings may differ from those of the published run in titles alone. A report that reads
-    what is not published, such as pictures, is not made again: its exhibits stay. Returns the run's
-    directory, the published record, and the records of what was published and of what was made.
+    The settings may differ from those of the published run in titles alone. A stage's report that
+    reads what is not published, such as pictures, is not made again: its exhibits stay. Returns the
+    run's directory, the published record, and the records of what stayed and of what was made.
     """
     record = json.loads((published / "record.json").read_text(encoding="utf-8"))
     if damaged := damages(published, record["files"]):
@@ -104,7 +104,6 @@ def rendered(
             f"other settings than those of the published run, {asked['run']}: only titles may "
             "differ when it is rendered again. Restore them, or run with them and publish that"
         )
-    rules = _renderable(record)
     records = {
         name: job
         | {
@@ -112,22 +111,75 @@ def rendered(
             "request": spelled(record["requests"][job["request_file"]]),
         }
         for name, job in record["jobs"].items()
-        if job["rule"] not in rules
     }
-    report = f"results/{asked['run']}/{target}"
     for name in ("docs", "resources", "workflow"):
         (place / name).symlink_to(Path(name).resolve())
     run = place / "results" / asked["run"]
     _restore(published, records, place, run)
-    command = [sys.executable, "-m", "snakemake", report, "--cores", "1"]
-    command += ["--snakefile", str(Path("Snakefile").resolve()), "--directory", str(place)]
-    # What no allowed rule makes is taken as it is there.
-    command += ["--configfile", str(configfile.resolve()), "--allowed-rules", *rules]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise DataError(f"the report cannot be rendered again:\n{done.stdout}{done.stderr}")
-    made = {name: each for name, each in _records(run).items() if each["rule"] in rules}
-    return run, record, records, made
+    with chdir(place):
+        plan = Plan(check(config), lambda: False, str)
+        remade = [file for job in _rendering(plan, config, target) for file in job.run()]
+    names = [Path(file).relative_to(plan.results).as_posix() for file in remade]
+    made = {name: _records(run)[name] for name in names if has_record(name)}
+    return run, record, {name: records[name] for name in records.keys() - made.keys()}, made
+
+
+class _Files(list[str]):
+    """Inputs or outputs of a job, by name too, as Snakemake hands them to it."""
+
+    def __init__(self, **named: str | list[str]) -> None:
+        lists = ([files] if isinstance(files, str) else files for files in named.values())
+        super().__init__(str(file) for files in lists for file in files)
+        self.__dict__ |= named
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the files of a name."""
+        return self.__dict__.get(name, default)
+
+
+class _Rendering(NamedTuple):
+    """A job that renders, without Snakemake."""
+
+    rule: str
+    task: Task
+    inputs: Mapping[str, Any]
+    outputs: Mapping[str, Any]
+
+    def run(self) -> list[str]:
+        """Run the job's script; return what it has written."""
+        inputs = _Files(request=self.task.request({}), **self.inputs)
+        outputs = _Files(**self.outputs)
+        for file in outputs:
+            Path(file).parent.mkdir(parents=True, exist_ok=True)
+        files = {"input": inputs, "output": outputs, "log": [self.task.log]}
+        job = SimpleNamespace(rule=self.rule, threads=1, **files)
+        try:
+            runpy.run_path(
+                str(ROOT / "workflow" / self.task.script), {"snakemake": job}, "__main__"
+            )
+        except SystemExit:
+            raise DataError(f"{self.rule}: cannot be rendered again; the reason is above") from None
+        return outputs
+
+
+def _rendering(plan: Plan, config: Mapping[str, Any], target: str) -> Iterator[_Rendering]:
+    """Yield the jobs that make the claims or the report from published CSVs."""
+    for stage, shown in plan.exhibits.items():
+        own = plan.settings.stages()[stage]
+        others = [file for what in own.reads.values() for file in plan.parts(f"{stage}/{what}")]
+        if shown and not others and all(_is_published(Path(file)) for file in plan.gathered(stage)):
+            inputs: dict[str, Any] = {
+                "gathered": list(filter(os.path.isfile, plan.gathered(stage)))
+            }
+            inputs |= {name: f"resources/paper/{file}" for name, file in own.paper.items()}
+            outputs = {"shown": plan.outputs(stage)["shown"]}
+            yield _Rendering(f"{stage}_report", plan.report(stage), inputs, outputs)
+    inputs = {"shown": plan.all_shown(), "claims": plan.page_inputs()["claims"]}
+    claims = plan.task("claims", "lib/claims.py", {"parts": plan.all_shown()})
+    yield _Rendering("claims", claims, inputs, plan.ledger())
+    if target == "report.html":
+        page = plan.task("page", "lib/page.py", plan.page_settings(config))
+        yield _Rendering("page", page, plan.page_inputs(), {"page": f"{plan.results}/{target}"})
 
 
 def _untitled(settings: Any) -> Any:
@@ -135,21 +187,6 @@ def _untitled(settings: Any) -> Any:
     if not isinstance(settings, Mapping):
         return settings
     return {key: _untitled(value) for key, value in settings.items() if key != "title"}
-
-
-def _renderable(record: Mapping[str, Any]) -> list[str]:
-    """List the rules that render, but for reports that read results that are not published."""
-    results = f"results/{record['jobs']['report.html']['request_file'].split('/')[1]}/"
-    unpublished = {
-        job["rule"]
-        for job in record["jobs"].values()
-        for file in job["inputs"]
-        if file.startswith(results)
-        and file != job["request_file"]
-        and file.removeprefix(results) not in record["files"]
-    }
-    reports = {f"{stage}_report" for stage in stage_names()}
-    return [*sorted(reports - unpublished), "claims", "page"]
 
 
 def _restore(published: Path, records: dict[str, dict[str, Any]], place: Path, run: Path) -> None:
@@ -181,7 +218,12 @@ def _shown(run: Path) -> list[Path]:
     """List the files of a run that are published."""
     found = [file for pattern in PUBLISHED for file in run.glob(pattern)]
     found += [run / "figures" / f"{name}.png" for name in FIGURES]
-    return [file for file in sorted(found) if "pictures" not in file.name and file.is_file()]
+    return [file for file in sorted(found) if _is_published(file) and file.is_file()]
+
+
+def _is_published(csv: Path) -> bool:
+    """Tell whether a gathered CSV is published: pictures are other people's data."""
+    return "pictures" not in csv.name
 
 
 def _records(run: Path) -> dict[str, dict[str, Any]]:

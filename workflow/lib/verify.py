@@ -19,7 +19,8 @@ import pandas as pd
 from workflow.data import FetchError
 from workflow.data.catalogue import CATALOGUE
 from workflow.data.fetch import default_cache, fetch_source, mirror_directory
-from workflow.lib.provenance import is_rendering, read_record
+from workflow.lib.provenance import read_record
+from workflow.lib.settings import check
 
 # What `make publish` keeps of other commands, and the record itself.
 _UNRECORDED = re.compile(r"bench/|record\.json$")
@@ -81,7 +82,7 @@ def verify_published(published: Path, minutes: float) -> int:
         page = record["jobs"]["report.html"]["request_file"]
         config = record["requests"][page]["settings"]["config"]
         results = f"results/{config['run']}/"
-        jobs = repeatable(record, results)
+        jobs = repeatable(record)
         prepared = record["prepared_seconds"]
     except LookupError as error:
         print(f"Nothing can be recomputed: this record has no {error}.")
@@ -114,24 +115,24 @@ def damages(published: Path, recorded: Mapping[str, str]) -> list[str]:
     ]
 
 
-def repeatable(record: Mapping[str, Any], results: str) -> list[Job]:
+def repeatable(record: Mapping[str, Any]) -> list[Job]:
     """List the jobs that made published rows and read data alone, not what other jobs made."""
-    published = {name: name for name in record["files"] if name != _CHOSEN}
-    for name, each in record["jobs"].items():
-        if each["rule"] == "gather" and name in published:
-            published |= {part.removeprefix(results): name for part in each["inputs"]}
-    jobs = {}
-    for each in record["jobs"].values():
-        if is_rendering(each) or each["rule"] in _NOT_REPEATABLE or each["seconds"] is None:
+    config = record["requests"][record["jobs"]["report.html"]["request_file"]]["settings"]["config"]
+    settings, published = check(config), record["files"].keys() - {_CHOSEN}
+    jobs = []
+    for job in settings.jobs():
+        kind, rule = settings.stages()[job.stage].kinds[job.kind], f"{job.stage}_{job.kind}"
+        parts = {f"{job.place}.{what}.csv": f"{job.stage}/{what}.csv" for what in kind.csvs}
+        parts = {part: name for part, name in parts.items() if name in published}
+        made = record["jobs"].get(next(iter(parts), ""))
+        if not made or rule in _NOT_REPEATABLE or made["seconds"] is None:
             continue
-        made = [output.removeprefix(results) for output in each["outputs"]]
-        parts = {part: published[part] for part in made if part in published}
-        request, inputs = each["request_file"], dict(each["inputs"])
+        request, inputs = made["request_file"], dict(made["inputs"])
         inputs.pop(request)
-        if parts and all(file.startswith("data/prepared/") for file in inputs):
+        if all(file.startswith("data/prepared/") for file in inputs):
             asked = record["requests"][request]
-            jobs[request] = Job(each["rule"], parts, inputs, asked, each["seconds"])
-    return list(jobs.values())
+            jobs.append(Job(rule, parts, inputs, asked, made["seconds"]))
+    return jobs
 
 
 def choose(jobs: Iterable[Job], prepared: Mapping[str, float], seconds: float) -> list[Job]:

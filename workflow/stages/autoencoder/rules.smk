@@ -28,9 +28,8 @@ rule autoencoder_report:
     input:
         **plan.inputs("autoencoder"),
         request=autoencoder_tables.request,
-        published="resources/paper/autoencoder.csv",
     output:
-        plan.report_outputs("autoencoder"),
+        **plan.outputs("autoencoder"),
     log:
         autoencoder_tables.log,
     benchmark:

@@ -110,6 +110,7 @@ class Autoencoder(Experiments[Experiment]):
     kinds: ClassVar[Mapping[str, Kind]] = {
         "fit": Kind("stages/autoencoder/fit.py", ("errors", "pictures"))
     }
+    paper: ClassVar[Mapping[str, str]] = {"published": "autoencoder.csv"}
 
     def jobs(self, seed: int) -> Iterator[Job]:
         """Yield every job of the stage."""

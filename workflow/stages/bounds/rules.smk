@@ -45,9 +45,8 @@ rule bounds_report:
     input:
         **plan.inputs("bounds"),
         request=bounds_tables.request,
-        published="resources/paper/fig_bounds.csv",
     output:
-        plan.report_outputs("bounds"),
+        **plan.outputs("bounds"),
     log:
         bounds_tables.log,
     benchmark:

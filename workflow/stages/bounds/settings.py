@@ -182,6 +182,7 @@ class Bounds(Settings, Stage):
         "sweep": Kind("stages/bounds/fit.py", ("draws",)),
         "theorem4": Kind("stages/bounds/theorem4.py", ("counterexample", "correlations")),
     }
+    paper: ClassVar[Mapping[str, str]] = {"published": "fig_bounds.csv"}
 
     def jobs(self, seed: int) -> Iterator[Job]:
         """Yield every job of the stage."""

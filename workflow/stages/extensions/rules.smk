@@ -88,7 +88,7 @@ rule extensions_report:
         **plan.inputs("extensions"),
         request=extensions_tables.request,
     output:
-        plan.report_outputs("extensions"),
+        **plan.outputs("extensions"),
     log:
         extensions_tables.log,
     benchmark:

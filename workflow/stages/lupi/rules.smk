@@ -27,9 +27,8 @@ rule lupi_report:
     input:
         **plan.inputs("lupi"),
         request=lupi_tables.request,
-        published="resources/paper/fig_lupi.csv",
     output:
-        plan.report_outputs("lupi"),
+        **plan.outputs("lupi"),
     log:
         lupi_tables.log,
     benchmark:

@@ -91,6 +91,7 @@ class Lupi(Experiments[Experiment]):
     kinds: ClassVar[Mapping[str, Kind]] = {
         "fit": Kind("stages/lupi/fit.py", ("accuracy", "settings"))
     }
+    paper: ClassVar[Mapping[str, str]] = {"published": "fig_lupi.csv"}
 
     def jobs(self, seed: int) -> Iterator[Job]:
         """Yield every job of the stage: each makes every so-manieth partition."""

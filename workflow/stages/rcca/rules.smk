@@ -203,12 +203,8 @@ rule rcca_report:
     input:
         **plan.inputs("rcca"),
         request=rcca_tables.request,
-        loadings=plan.made("rcca", "loadings.csv"),
-        variables=plan.made("rcca", "variables.npz"),
-        published="resources/paper/table1_rcca.csv",
-        layers="resources/paper/dcca_layers.csv",
     output:
-        plan.report_outputs("rcca"),
+        **plan.outputs("rcca"),
     log:
         rcca_tables.log,
     benchmark:

@@ -327,6 +327,11 @@ class Rcca(Experiments[Experiment]):
         "deep": Kind("stages/rcca/deep.py", ("dcca", "curve", "search")),
         "kcca": Kind("stages/rcca/kernel.py", ("kcca",)),
     }
+    reads: ClassVar[Mapping[str, str]] = {"loadings": "loadings.csv", "variables": "variables.npz"}
+    paper: ClassVar[Mapping[str, str]] = {
+        "published": "table1_rcca.csv",
+        "layers": "dcca_layers.csv",
+    }
 
     def jobs(self, seed: int) -> Iterator[Job]:
         """Yield every job of the stage."""

@@ -50,7 +50,7 @@ rule rpca_report:
         **plan.inputs("rpca"),
         request=rpca_tables.request,
     output:
-        plan.report_outputs("rpca"),
+        **plan.outputs("rpca"),
     log:
         rpca_tables.log,
     benchmark:
