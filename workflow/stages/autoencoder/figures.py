@@ -19,6 +19,7 @@ NAMES = {
     "median": "RPCA (median)",
     "authors-encoder": "RPCA (authors')",
     "chosen": "RPCA (chosen)",
+    "rpca-combined": "RPCA + linear",
     "pca": "linear PCA",
     "combined": "PCA + random",
 }
