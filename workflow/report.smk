@@ -1,16 +1,15 @@
 # What takes all stages: the claims ledger, the report, a summary for the screen.
-claims = plan.task("claims", "lib/claims.py", {"parts": plan.all_shown()})
-page = plan.task("page", "lib/page.py", plan.page_settings(config))
-summary = plan.task("summary", "lib/summary.py", plan.summary_settings())
+claims = plan.claims()
+page = plan.page(config)
+summary = plan.summary()
 
 
 rule claims:
     input:
+        **claims.inputs,
         request=claims.request,
-        shown=plan.all_shown(),
-        claims="resources/paper/claims.yaml",
     output:
-        **plan.ledger(),
+        **claims.outputs,
     log:
         claims.log,
     benchmark:
@@ -25,10 +24,10 @@ rule claims:
 
 rule page:
     input:
-        **plan.page_inputs(),
+        **page.inputs,
         request=page.request,
     output:
-        f"{RESULTS}/report.html",
+        **page.outputs,
     log:
         page.log,
     benchmark:
@@ -43,10 +42,10 @@ rule page:
 
 rule summary:
     input:
-        **plan.summary_inputs(),
+        **summary.inputs,
         request=summary.request,
     output:
-        f"{RESULTS}/summary.txt",
+        **summary.outputs,
     log:
         summary.log,
     benchmark:

@@ -48,7 +48,7 @@ rule prepare:
 rule data_table:
     input:
         request=data_list.request,
-        records=plan.summary_inputs()["records"],
+        records=plan.fetched,
         prepared=lambda w: [
             f"{PREPARED}/{name}" for name in settings.used() if not plan.is_unavailable(name)
         ],

@@ -17,12 +17,13 @@ from workflow.lib.resources import PROCESSES_MB, growing
 from workflow.lib.settings import RunSettings
 
 PREPARED, FETCHED = "data/prepared", "data/fetched"
+CLAIMS = "resources/paper/claims.yaml"
 
 
 class Task:
-    """The names of a rule's jobs: ``name``, with wildcards, below requests, logs and benchmarks.
+    """The names of a rule's jobs, which are ``name``, with wildcards; and what they are asked for.
 
-    The requests are below ``requests``, which is the run's own directory unless runs share them.
+    ``requests`` is where their requests are: below the run's own results, unless runs share them.
     """
 
     def __init__(
@@ -37,16 +38,17 @@ class Task:
         self.log = f"{plan.results}/logs/{name}.log"
         self.benchmark = f"{plan.results}/benchmarks/{name}.tsv"
         file = f"{requests or f'{plan.results}/requests'}/{name}.json"
-        self.request = Request(script, settings, file, plan.is_dry_run).file
+        asked = Request(script, settings, file, plan.is_dry_run)
+        self.request, self.asked = asked.file, asked.text
 
 
 class Rows(Task):
-    """A rule whose jobs are the rows of one kind in a stage's list."""
+    """What the rule of a kind of jobs says: its jobs are the rows of this kind in a stage's list."""
 
     def __init__(self, plan: "Plan", stage: str, kind: str) -> None:
         found = [job for job in plan.jobs if (job.stage, job.kind) == (stage, kind)]
         self.jobs = {(job.experiment, job.stem): job for job in found}
-        own = plan.settings.stages()[stage].kinds[kind]
+        own = plan.stages[stage].kinds[kind]
         name = f"{stage}/{{experiment}}/{{stem}}.{kind}"
         super().__init__(plan, name, own.script, lambda w: self.job(w).settings)
         experiment, stem = (
@@ -54,7 +56,7 @@ class Rows(Task):
             for key in ("experiment", "stem")
         )
         place = f"{plan.results}/{stage}/{experiment}/{stem}"
-        self.output = {what.partition(".")[0]: f"{place}.{what}" for what in own.files()}
+        self.outputs = {what.partition(".")[0]: f"{place}.{what}" for what in own.files()}
         self.mem_mb = growing(lambda w: self.job(w).mem_mb)
 
     def job(self, wildcards: Any) -> Job:
@@ -63,13 +65,29 @@ class Rows(Task):
             return self.jobs[wildcards.experiment, wildcards.stem]
         except KeyError:
             raise ValueError(
-                f"{wildcards.experiment}/{wildcards.stem}: the settings ask for no such job. "
-                "Its experiment says which there are."
+                f"{wildcards.experiment}/{wildcards.stem}: no such job in the settings; there are "
+                + ", ".join(map("/".join, self.jobs))
             ) from None
 
     def data(self, wildcards: Any) -> str:
         """Return the prepared dataset of a job."""
         return f"{PREPARED}/{self.job(wildcards).dataset}"
+
+
+class Report(Task):
+    """What the rule of a job that renders says; there is one such job in a run."""
+
+    def __init__(
+        self,
+        plan: "Plan",
+        name: str,
+        script: str,
+        settings: Mapping[str, Any],
+        inputs: Mapping[str, Any],
+        outputs: Mapping[str, Any],
+    ) -> None:
+        super().__init__(plan, name, script, settings)
+        self.rule, self.inputs, self.outputs = name.replace("/", "_"), inputs, outputs
 
 
 class Plan:
@@ -84,126 +102,56 @@ class Plan:
     ) -> None:
         self.settings, self.is_dry_run, self.fetch = settings, is_dry_run, fetch
         self.results = f"results/{settings.run}"
-        self.jobs = settings.jobs()
+        self.stages, self.jobs = settings.stages(), settings.jobs()
         # Asked for again, what could not be fetched is fetched again; read before any job runs.
         self.last_failures = {name: _last_failure(name) for name in CATALOGUE}
-        self.exhibits = {
-            stage: read_exhibits(stage).of(own) for stage, own in settings.stages().items()
-        }
+        self.exhibits = {stage: read_exhibits(stage).of(own) for stage, own in self.stages.items()}
+        self.fetched = [record(name) for name in settings.used() if is_fetched(name)]
 
     def rows(self, stage: str, kind: str) -> Rows:
         """Return what the rule of a kind of jobs says."""
         return Rows(self, stage, kind)
 
-    def task(
-        self,
-        name: str,
-        script: str,
-        settings: Mapping[str, Any] | Callable[[Any], Mapping[str, Any]],
-        requests: str = "",
-    ) -> Task:
-        """Return what any other rule says."""
-        return Task(self, name, script, settings, requests)
+    def task(self, *asked: Any) -> Task:
+        """Return what a rule of datasets says, as `Task` does."""
+        return Task(self, *asked)
 
-    def report(self, stage: str) -> Task:
+    def report(self, stage: str) -> Report:
         """Return what the rule of a stage's report says."""
-        return self.task(
-            f"{stage}/report", f"stages/{stage}/report.py", self.report_settings(stage)
-        )
-
-    def report_settings(self, stage: str) -> dict[str, Any]:
-        """Return the settings of a stage's report."""
-        own = self.settings.stages()[stage]
-        return own.report() | {
+        own, gathered = self.stages[stage], self.gathered(stage)
+        parts = [self.made(stage, Path(file).name) for file in gathered]
+        datasets = {job.experiment: job.dataset or "" for job in self.of(stage)}
+        settings = own.report() | {
             "exhibits": [each._asdict() for each in self.exhibits[stage]],
-            "parts": {Path(file).stem: self.parts(file) for file in self.gathered(stage)},
-            "datasets": {job.experiment: job.dataset or "" for job in self.of(stage)},
+            "parts": {Path(file).stem: self.parts(file) for file in gathered},
+            "datasets": datasets,
             "skipped": self.settings.skip,
         }
-
-    def of(self, stage: str) -> list[Job]:
-        """List the jobs of a stage."""
-        return [job for job in self.jobs if job.stage == stage]
-
-    def gathered(self, stage: str) -> list[str]:
-        """List the CSVs in which the stage's report gathers those of its jobs."""
-        kinds, there = self.settings.stages()[stage].kinds, {job.kind for job in self.of(stage)}
-        csvs = [what for kind, own in kinds.items() if kind in there for what in own.csvs]
-        return [f"{self.results}/{stage}/{what}.csv" for what in csvs]
-
-    def parts(self, gathered: str) -> dict[str, list[str]]:
-        """List the files that a gathered CSV is made of, by experiment."""
-        *_, stage, what = gathered.split("/")
-        found: dict[str, list[str]] = {}
-        for job in self.of(stage):
-            if what in self.settings.stages()[stage].kinds[job.kind].files():
-                found.setdefault(job.experiment, []).append(f"{self.results}/{job.place}.{what}")
-        return found
-
-    def made(self, stage: str, what: str) -> Callable[[Any], list[str]]:
-        """Make an input function that lists files of a stage's jobs, whose names end in ``what``.
-
-        What needs an unavailable dataset is left out.
-        """
-        datasets = {job.experiment: job.dataset for job in self.of(stage)}
-        return lambda _: [
-            part
-            for name, parts in self.parts(f"{stage}/{what}").items()
-            if not ((dataset := datasets[name]) and self.is_unavailable(dataset))
-            for part in parts
-        ]
-
-    def inputs(self, stage: str) -> dict[str, Any]:
-        """Return what a stage's report reads besides its request."""
-        own, gathered = self.settings.stages()[stage], self.gathered(stage)
-        parts = [self.made(stage, Path(file).name) for file in gathered]
-        datasets = [job.dataset for job in self.of(stage) if job.dataset]
-        return {
+        inputs = {
             "parts": lambda w: [part for files in parts for part in files(w)],
-            "unavailable": lambda _: self.failed_fetches(datasets),
+            "unavailable": lambda _: self.failed_fetches(filter(None, datasets.values())),
             **{name: self.made(stage, what) for name, what in own.reads.items()},
             **{name: f"resources/paper/{file}" for name, file in own.paper.items()},
         }
+        outputs = {"gathered": gathered, "shown": self._report_files(stage)}
+        script = f"stages/{stage}/report.py"
+        return Report(self, f"{stage}/report", script, settings, inputs, outputs)
 
-    def all_parts(self, wildcards: Any) -> list[str]:
-        """List the parts of all gathered CSVs: Snakemake makes what is missing only if asked."""
-        stages = [self.inputs(stage)["parts"] for stage in self.settings.stages()]
-        return [part for parts in stages for part in parts(wildcards)]
-
-    def shown(self, stage: str) -> list[str]:
-        """List the tables and figures that this run makes of a stage."""
-        return [f"{self.results}/{each.file}" for each in self.exhibits[stage]]
-
-    def all_shown(self) -> list[str]:
-        """List the tables and figures that this run makes."""
-        return [file for stage in self.exhibits for file in self.shown(stage)]
-
-    def outputs(self, stage: str) -> dict[str, list[Any]]:
-        """Return what a stage's report writes; `snakemake --report` shows the exhibits."""
-        own = read_exhibits(stage)
-        files = [f"{self.results}/{stage}/sentences.csv"]
-        for each in self.exhibits[stage]:
-            about = {"category": own.title, "labels": {"exhibit": each.label}}
-            files += [report(f"{self.results}/{each.file}", caption=_caption_file(each), **about)]
-            if each.file.endswith(".svg"):
-                files += [f"{self.results}/{each.file.removesuffix('.svg')}.png"]
-        more = own.further(self.settings.stages()[stage])
-        files += [f"{self.results}/{file}" for file in more]
-        return {"gathered": self.gathered(stage), "shown": files}
-
-    def ledger(self) -> dict[str, str]:
-        """Return the files in which the claims are judged."""
-        return {
+    def claims(self) -> Report:
+        """Return what the rule of the claims ledger says."""
+        inputs = {"shown": self.all_shown(), "claims": CLAIMS}
+        outputs = {
             "markdown": f"{self.results}/tables/claims.md",
             "csv": f"{self.results}/tables/claims.csv",
             "json": f"{self.results}/claims.json",
         }
+        return Report(self, "claims", "lib/claims.py", {"parts": self.all_shown()}, inputs, outputs)
 
-    def page_settings(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings of the report, which shows those of the run, ``config``, too."""
+    def page(self, config: Mapping[str, Any]) -> Report:
+        """Return what the rule of the report says, which shows the run's settings as given."""
         keys = ("label", "caption", "headline", "leading")
-        titles = self.settings.stages()["rcca"].report()["main_titles"].values()
-        return {
+        titles = self.stages["rcca"].report()["main_titles"].values()
+        settings = {
             "run": self.settings.run,
             "title": " · ".join(titles) or "Canonical correlations",
             "config": config,
@@ -221,40 +169,96 @@ class Plan:
                 for stage, shown in self.exhibits.items()
             ],
         }
-
-    def page_inputs(self) -> dict[str, Any]:
-        """Return what the report reads besides its request."""
-        return {
+        inputs = {
             "shown": self.all_shown(),
-            "claims": "resources/paper/claims.yaml",
-            "ledger": self.ledger()["csv"],
+            "claims": CLAIMS,
+            "ledger": self.claims().outputs["csv"],
             "data": f"{self.results}/tables/data.md",
             "theory": "docs/theory.md",
             "reproduce": "docs/reproduce.md",
             "sentences": self._sentences(),
             "parts": [f"workflow/lib/page.{kind}" for kind in ("html.jinja", "css", "js")],
         }
+        outputs = {"page": f"{self.results}/report.html"}
+        return Report(self, "page", "lib/page.py", settings, inputs, outputs)
 
-    def summary_inputs(self) -> dict[str, Any]:
-        """Return what the summary reads besides its request."""
-        files = [file for stage in self.exhibits for file in self.gathered(stage)]
+    def summary(self) -> Report:
+        """Return what the rule of the summary for the screen says."""
         leaks = f"{self.results}/rcca/leaks.csv"
-        return {
+        inputs = {
             "sentences": self._sentences(),
             "outcomes": [
                 file
-                for file in files
-                if Path(file).stem in read_exhibits(Path(file).parent.name).outcomes
+                for stage in self.stages
+                for file in self.gathered(stage)
+                if Path(file).stem in read_exhibits(stage).outcomes
             ],
-            "leaks": [leaks] if leaks in files else [],
-            "records": [record(name) for name in self.settings.used() if is_fetched(name)],
-            "claims": self.ledger()["markdown"],
+            "leaks": [leaks] if leaks in self.gathered("rcca") else [],
+            "records": self.fetched,
+            "claims": self.claims().outputs["markdown"],
         }
+        titles = {name: own.titles() for name, own in self.stages.items()}
+        settings, outputs = (
+            {"titles": titles, "parts": inputs},
+            {"text": f"{self.results}/summary.txt"},
+        )
+        return Report(self, "summary", "lib/summary.py", settings, inputs, outputs)
 
-    def summary_settings(self) -> dict[str, Any]:
-        """Return the settings of the summary: names of experiments, and what it is made of."""
-        titles = {name: own.titles() for name, own in self.settings.stages().items()}
-        return {"titles": titles, "parts": self.summary_inputs()}
+    def of(self, stage: str) -> list[Job]:
+        """List the jobs of a stage."""
+        return [job for job in self.jobs if job.stage == stage]
+
+    def gathered(self, stage: str) -> list[str]:
+        """List the CSVs in which the stage's report gathers those of its jobs."""
+        kinds, there = self.stages[stage].kinds, {job.kind for job in self.of(stage)}
+        csvs = [what for kind, own in kinds.items() if kind in there for what in own.csvs]
+        return [f"{self.results}/{stage}/{what}.csv" for what in csvs]
+
+    def parts(self, gathered: str) -> dict[str, list[str]]:
+        """List the files that a gathered CSV is made of, by experiment."""
+        *_, stage, what = gathered.split("/")
+        found: dict[str, list[str]] = {}
+        for job in self.of(stage):
+            if what in self.stages[stage].kinds[job.kind].files():
+                found.setdefault(job.experiment, []).append(f"{self.results}/{job.place}.{what}")
+        return found
+
+    def made(self, stage: str, what: str) -> Callable[[Any], list[str]]:
+        """Make an input function that lists files of a stage's jobs, whose names end in ``what``.
+
+        What needs an unavailable dataset is left out.
+        """
+        datasets = {job.experiment: job.dataset for job in self.of(stage)}
+        return lambda _: [
+            part
+            for name, parts in self.parts(f"{stage}/{what}").items()
+            if not ((dataset := datasets[name]) and self.is_unavailable(dataset))
+            for part in parts
+        ]
+
+    def all_parts(self, wildcards: Any) -> list[str]:
+        """List the parts of all gathered CSVs: Snakemake makes what is missing only if asked."""
+        inputs = [self.report(stage).inputs["parts"] for stage in self.stages]
+        return [part for parts in inputs for part in parts(wildcards)]
+
+    def shown(self, stage: str) -> list[str]:
+        """List the tables and figures that this run makes of a stage."""
+        return [f"{self.results}/{each.file}" for each in self.exhibits[stage]]
+
+    def all_shown(self) -> list[str]:
+        """List the tables and figures that this run makes."""
+        return [file for stage in self.exhibits for file in self.shown(stage)]
+
+    def _report_files(self, stage: str) -> list[Any]:
+        """List what a stage's report shows, for `snakemake --report` too, and what else it writes."""
+        own = read_exhibits(stage)
+        files = [f"{self.results}/{stage}/sentences.csv"]
+        for each in self.exhibits[stage]:
+            about = {"category": own.title, "labels": {"exhibit": each.label}}
+            files += [report(f"{self.results}/{each.file}", caption=_caption_file(each), **about)]
+            if each.file.endswith(".svg"):
+                files += [f"{self.results}/{each.file.removesuffix('.svg')}.png"]
+        return files + [f"{self.results}/{file}" for file in own.further(self.stages[stage])]
 
     def _sentences(self) -> list[str]:
         stages = [stage for stage, shown in self.exhibits.items() if shown]

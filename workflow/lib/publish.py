@@ -16,14 +16,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 from rocrate.rocrate import ROCrate
 
 from workflow.data import DataError
 from workflow.data.catalogue import CATALOGUE
 from workflow.data.sources import Bundle, File, Url
-from workflow.lib.plan import Plan, Task
+from workflow.lib.plan import Plan, Report
 from workflow.lib.provenance import (
     environment,
     has_record,
@@ -118,7 +118,7 @@ def rendered(
     _restore(published, records, place, run)
     with chdir(place):
         plan = Plan(check(config), lambda: False, str)
-        remade = [file for job in _rendering(plan, config, target) for file in job.run()]
+        remade = list(_render(plan, config, target))
     names = [Path(file).relative_to(plan.results).as_posix() for file in remade]
     made = {name: _records(run)[name] for name in names if has_record(name)}
     return run, record, {name: records[name] for name in records.keys() - made.keys()}, made
@@ -137,49 +137,32 @@ class _Files(list[str]):
         return self.__dict__.get(name, default)
 
 
-class _Rendering(NamedTuple):
-    """A job that renders, without Snakemake."""
-
-    rule: str
-    task: Task
-    inputs: Mapping[str, Any]
-    outputs: Mapping[str, Any]
-
-    def run(self) -> list[str]:
-        """Run the job's script; return what it has written."""
-        inputs = _Files(request=self.task.request({}), **self.inputs)
-        outputs = _Files(**self.outputs)
-        for file in outputs:
-            Path(file).parent.mkdir(parents=True, exist_ok=True)
-        files = {"input": inputs, "output": outputs, "log": [self.task.log]}
-        job = SimpleNamespace(rule=self.rule, threads=1, **files)
-        try:
-            runpy.run_path(
-                str(ROOT / "workflow" / self.task.script), {"snakemake": job}, "__main__"
-            )
-        except SystemExit:
-            raise DataError(f"{self.rule}: cannot be rendered again; the reason is above") from None
-        return outputs
+def _run(job: Report, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
+    """Run a job that renders without Snakemake; return what it has written."""
+    files = _Files(**outputs)
+    for file in files:
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+    given = _Files(request=job.request({}), **inputs)
+    snakemake = SimpleNamespace(rule=job.rule, threads=1, input=given, output=files, log=[job.log])
+    try:
+        runpy.run_path(str(ROOT / "workflow" / job.script), {"snakemake": snakemake}, "__main__")
+    except SystemExit:
+        raise DataError(f"{job.rule}: cannot be rendered again; the reason is above") from None
+    return files
 
 
-def _rendering(plan: Plan, config: Mapping[str, Any], target: str) -> Iterator[_Rendering]:
-    """Yield the jobs that make the claims or the report from published CSVs."""
+def _render(plan: Plan, config: Mapping[str, Any], target: str) -> Iterator[str]:
+    """Make the claims or the report, and all it shows, from gathered CSVs; yield the files."""
     for stage, shown in plan.exhibits.items():
-        own = plan.settings.stages()[stage]
+        job, own = plan.report(stage), plan.stages[stage]
         others = [file for what in own.reads.values() for file in plan.parts(f"{stage}/{what}")]
-        if shown and not others and all(_is_published(Path(file)) for file in plan.gathered(stage)):
-            inputs: dict[str, Any] = {
-                "gathered": list(filter(os.path.isfile, plan.gathered(stage)))
-            }
-            inputs |= {name: f"resources/paper/{file}" for name, file in own.paper.items()}
-            outputs = {"shown": plan.outputs(stage)["shown"]}
-            yield _Rendering(f"{stage}_report", plan.report(stage), inputs, outputs)
-    inputs = {"shown": plan.all_shown(), "claims": plan.page_inputs()["claims"]}
-    claims = plan.task("claims", "lib/claims.py", {"parts": plan.all_shown()})
-    yield _Rendering("claims", claims, inputs, plan.ledger())
-    if target == "report.html":
-        page = plan.task("page", "lib/page.py", plan.page_settings(config))
-        yield _Rendering("page", page, plan.page_inputs(), {"page": f"{plan.results}/{target}"})
+        if shown and not others and all(map(_is_published, job.outputs["gathered"])):
+            gathered = list(filter(os.path.isfile, job.outputs["gathered"]))
+            papers = {name: job.inputs[name] for name in own.paper}
+            inputs = {"gathered": gathered, **papers}
+            yield from _run(job, inputs, {"shown": job.outputs["shown"]})
+    for job in (plan.claims(), *([plan.page(config)] if target == "report.html" else [])):
+        yield from _run(job, job.inputs, job.outputs)
 
 
 def _untitled(settings: Any) -> Any:
@@ -221,9 +204,9 @@ def _shown(run: Path) -> list[Path]:
     return [file for file in sorted(found) if _is_published(file) and file.is_file()]
 
 
-def _is_published(csv: Path) -> bool:
+def _is_published(csv: str | os.PathLike[str]) -> bool:
     """Tell whether a gathered CSV is published: pictures are other people's data."""
-    return "pictures" not in csv.name
+    return "pictures" not in Path(csv).name
 
 
 def _records(run: Path) -> dict[str, dict[str, Any]]:

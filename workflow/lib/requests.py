@@ -41,6 +41,11 @@ class Request:
         self.script, self.settings = script, settings
         self.place, self.is_dry_run = file, is_dry_run
 
+    def text(self, wildcards: Any) -> str:
+        """Return the request of a job."""
+        settings = self.settings(wildcards) if callable(self.settings) else self.settings
+        return spelled({"settings": dict(settings), "code": code_version(self.script)})
+
     def file(self, wildcards: Any) -> str:
         """Return the file of a job's request, for ``input``, and write it if it has changed.
 
@@ -49,8 +54,7 @@ class Request:
         """
         path = Path(self.place.format_map(dict(wildcards.items())))
         try:
-            settings = self.settings(wildcards) if callable(self.settings) else self.settings
-            text = asked(self.script, settings)
+            text = self.text(wildcards)
             if read_request(path) != text:
                 if self.is_dry_run():
                     path = Path(".snakemake", "rnca-dry-run", path)
@@ -60,11 +64,6 @@ class Request:
             print(f"The jobs cannot be planned: {error}", file=sys.stderr)
             sys.exit(os.EX_IOERR)
         return os.fspath(path)
-
-
-def asked(script: str, settings: Mapping[str, Any]) -> str:
-    """Write the request of a job: its settings, and the version of the code it runs."""
-    return spelled({"settings": dict(settings), "code": code_version(script)})
 
 
 def spelled(request: Mapping[str, Any]) -> str:

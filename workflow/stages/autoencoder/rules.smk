@@ -9,7 +9,7 @@ rule autoencoder_fit:
         request=autoencoder_fit.request,
         data=autoencoder_fit.data,
     output:
-        **autoencoder_fit.output,
+        **autoencoder_fit.outputs,
     log:
         autoencoder_fit.log,
     benchmark:
@@ -26,10 +26,10 @@ rule autoencoder_fit:
 
 rule autoencoder_report:
     input:
-        **plan.inputs("autoencoder"),
+        **autoencoder_tables.inputs,
         request=autoencoder_tables.request,
     output:
-        **plan.outputs("autoencoder"),
+        **autoencoder_tables.outputs,
     log:
         autoencoder_tables.log,
     benchmark:

@@ -9,7 +9,7 @@ rule bounds_sweep:
     input:
         request=bounds_sweep.request,
     output:
-        **bounds_sweep.output,
+        **bounds_sweep.outputs,
     log:
         bounds_sweep.log,
     benchmark:
@@ -27,7 +27,7 @@ rule bounds_theorem4:
     input:
         request=bounds_theorem4.request,
     output:
-        **bounds_theorem4.output,
+        **bounds_theorem4.outputs,
     log:
         bounds_theorem4.log,
     benchmark:
@@ -43,10 +43,10 @@ rule bounds_theorem4:
 
 rule bounds_report:
     input:
-        **plan.inputs("bounds"),
+        **bounds_tables.inputs,
         request=bounds_tables.request,
     output:
-        **plan.outputs("bounds"),
+        **bounds_tables.outputs,
     log:
         bounds_tables.log,
     benchmark:

@@ -10,7 +10,7 @@ rule extensions_shapes:
     input:
         request=extensions_shapes.request,
     output:
-        **extensions_shapes.output,
+        **extensions_shapes.outputs,
     log:
         extensions_shapes.log,
     benchmark:
@@ -30,7 +30,7 @@ rule extensions_clustering:
         request=extensions_clustering.request,
         data=extensions_clustering.data,
     output:
-        **extensions_clustering.output,
+        **extensions_clustering.outputs,
     log:
         extensions_clustering.log,
     benchmark:
@@ -50,7 +50,7 @@ rule extensions_discriminants:
         request=extensions_discriminants.request,
         data=extensions_discriminants.data,
     output:
-        **extensions_discriminants.output,
+        **extensions_discriminants.outputs,
     log:
         extensions_discriminants.log,
     benchmark:
@@ -69,7 +69,7 @@ rule extensions_dependence:
     input:
         request=extensions_dependence.request,
     output:
-        **extensions_dependence.output,
+        **extensions_dependence.outputs,
     log:
         extensions_dependence.log,
     benchmark:
@@ -85,10 +85,10 @@ rule extensions_dependence:
 
 rule extensions_report:
     input:
-        **plan.inputs("extensions"),
+        **extensions_tables.inputs,
         request=extensions_tables.request,
     output:
-        **plan.outputs("extensions"),
+        **extensions_tables.outputs,
     log:
         extensions_tables.log,
     benchmark:

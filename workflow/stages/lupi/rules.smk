@@ -9,7 +9,7 @@ rule lupi_fit:
         request=lupi_fit.request,
         data=lupi_fit.data,
     output:
-        **lupi_fit.output,
+        **lupi_fit.outputs,
     log:
         lupi_fit.log,
     benchmark:
@@ -25,10 +25,10 @@ rule lupi_fit:
 
 rule lupi_report:
     input:
-        **plan.inputs("lupi"),
+        **lupi_tables.inputs,
         request=lupi_tables.request,
     output:
-        **plan.outputs("lupi"),
+        **lupi_tables.outputs,
     log:
         lupi_tables.log,
     benchmark:

@@ -21,7 +21,7 @@ rule rcca_fit:
             for stem in settings.rcca[w.experiment].shard_stems(w.stem)
         ],
     output:
-        **rcca_fit.output,
+        **rcca_fit.outputs,
     log:
         rcca_fit.log,
     benchmark:
@@ -41,7 +41,7 @@ rule rcca_shard:
         request=rcca_shard.request,
         data=rcca_shard.data,
     output:
-        temp(rcca_shard.output["shard"]),
+        temp(rcca_shard.outputs["shard"]),
     log:
         rcca_shard.log,
     benchmark:
@@ -61,7 +61,7 @@ rule rcca_cv:
         request=rcca_cv.request,
         data=rcca_cv.data,
     output:
-        **rcca_cv.output,
+        **rcca_cv.outputs,
     log:
         rcca_cv.log,
     benchmark:
@@ -82,7 +82,7 @@ rule rcca_model:
         request=rcca_model.request,
         data=rcca_model.data,
     output:
-        **rcca_model.output,
+        **rcca_model.outputs,
     log:
         rcca_model.log,
     benchmark:
@@ -103,7 +103,7 @@ rule rcca_timing:
         request=rcca_timing.request,
         data=rcca_timing.data,
     output:
-        **rcca_timing.output,
+        **rcca_timing.outputs,
     log:
         rcca_timing.log,
     benchmark:
@@ -123,7 +123,7 @@ rule rcca_svd:
         request=rcca_svd.request,
         data=rcca_svd.data,
     output:
-        **rcca_svd.output,
+        **rcca_svd.outputs,
     log:
         rcca_svd.log,
     benchmark:
@@ -145,7 +145,7 @@ rule rcca_leaks:
         data=rcca_leaks.data,
         split=lambda w: f"{RESULTS}/rcca/{w.experiment}/{settings.rcca[w.experiment].maps[0]}-0.split.npz",
     output:
-        **rcca_leaks.output,
+        **rcca_leaks.outputs,
     log:
         rcca_leaks.log,
     benchmark:
@@ -164,7 +164,7 @@ rule rcca_deep:
         request=rcca_deep.request,
         data=rcca_deep.data,
     output:
-        **rcca_deep.output,
+        **rcca_deep.outputs,
     log:
         rcca_deep.log,
     benchmark:
@@ -184,7 +184,7 @@ rule rcca_kcca:
         request=rcca_kcca.request,
         data=rcca_kcca.data,
     output:
-        **rcca_kcca.output,
+        **rcca_kcca.outputs,
     log:
         rcca_kcca.log,
     benchmark:
@@ -201,10 +201,10 @@ rule rcca_kcca:
 
 rule rcca_report:
     input:
-        **plan.inputs("rcca"),
+        **rcca_tables.inputs,
         request=rcca_tables.request,
     output:
-        **plan.outputs("rcca"),
+        **rcca_tables.outputs,
     log:
         rcca_tables.log,
     benchmark:

@@ -9,7 +9,7 @@ rule rpca_fit:
         request=rpca_fit.request,
         data=rpca_fit.data,
     output:
-        **rpca_fit.output,
+        **rpca_fit.outputs,
     log:
         rpca_fit.log,
     benchmark:
@@ -30,7 +30,7 @@ rule rpca_times:
         request=rpca_times.request,
         data=rpca_times.data,
     output:
-        **rpca_times.output,
+        **rpca_times.outputs,
     log:
         rpca_times.log,
     benchmark:
@@ -47,10 +47,10 @@ rule rpca_times:
 
 rule rpca_report:
     input:
-        **plan.inputs("rpca"),
+        **rpca_tables.inputs,
         request=rpca_tables.request,
     output:
-        **plan.outputs("rpca"),
+        **rpca_tables.outputs,
     log:
         rpca_tables.log,
     benchmark:
