@@ -43,7 +43,7 @@ class Task:
 
 
 class Rows(Task):
-    """What the rule of a kind of jobs says: its jobs are the rows of this kind in a stage's list."""
+    """What the rule of a kind of jobs says: the jobs are the rows of this kind in a list."""
 
     def __init__(self, plan: "Plan", stage: str, kind: str) -> None:
         found = [job for job in plan.jobs if (job.stage, job.kind) == (stage, kind)]
@@ -250,7 +250,7 @@ class Plan:
         return [file for stage in self.exhibits for file in self.shown(stage)]
 
     def _report_files(self, stage: str) -> list[Any]:
-        """List what a stage's report shows, for `snakemake --report` too, and what else it writes."""
+        """List what a stage's report writes; `snakemake --report` shows the exhibits."""
         own = read_exhibits(stage)
         files = [f"{self.results}/{stage}/sentences.csv"]
         for each in self.exhibits[stage]:
