@@ -14,7 +14,10 @@ from rocrate.rocrate import ROCrate
 
 from projects import COMMIT, TEST_SETTINGS
 from workflow.data import DataError, FetchError
+from workflow.lib.plan import Plan
+from workflow.lib.plan import record as record_of_fetch
 from workflow.lib.publish import CRATE, publish, render
+from workflow.lib.settings import check
 from workflow.lib.verify import choose, damages, differences, repeatable, report, verify_published
 
 TEST = ("--configfile", "config/test.yaml")
@@ -32,7 +35,8 @@ def source(finished, tmp_path_factory):
         file.write_text(text.replace('"commit": null', f'"commit": "{40 * "0"}"'), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(project.directory)
-        publish(Path("results", "test"), Path("results", "published"))
+        plan = Plan(check(TEST_SETTINGS), lambda: False, record_of_fetch)
+        publish(plan, TEST_SETTINGS, Path("results", "published"))
     return project
 
 
@@ -167,7 +171,8 @@ def test_published_results_are_rendered_again_from_their_csvs(source, published)
     assert code == 0, screen
     record = record_in(published)
     assert damages(published, record["files"]) == []
-    assert (record["fits"], record["rendering"]) == (40 * "0", made.strip())
+    assert record["commits"]["lupi"] == [40 * "0"]
+    assert record["commits"]["rendering"] == sorted([40 * "0", made.strip()])
     page = (published / "report.html").read_text(encoding="utf-8")
     assert "<footer>Rendered again. " in page
     changed = {
@@ -235,5 +240,5 @@ def test_errors_are_compared_less_closely_where_reg_is_near_rounding(tmp_path, r
         file.parent.mkdir()
         rows = {"experiment": "mnist", "reg": reg, "test_error": errors}
         pd.DataFrame(rows).to_csv(file, index=False)
-    shape, lines = differences(*files)
-    assert (shape, len(lines)) == ((2, 3), told)
+    values, lines = differences(*files)
+    assert (values, len(lines)) == (2 * 3, told)

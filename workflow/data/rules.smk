@@ -6,7 +6,7 @@ data_fetch = plan.task(
 data_prepare = plan.task(
     "data/{dataset}.prepare", "data/catalogue.py", plan.prepare_settings, "data/requests"
 )
-data_list = plan.task("data/table", "data/table.py", {"skipped": settings.skip})
+data_list = plan.data_table()
 
 
 # If a dataset cannot be fetched, the reason is recorded and the rest of the run goes on.
@@ -48,12 +48,9 @@ rule prepare:
 rule data_table:
     input:
         request=data_list.request,
-        records=plan.fetched,
-        prepared=lambda w: [
-            f"{PREPARED}/{name}" for name in settings.used() if not plan.is_unavailable(name)
-        ],
+        **data_list.inputs,
     output:
-        f"{RESULTS}/tables/data.md",
+        **data_list.outputs,
     log:
         data_list.log,
     benchmark:

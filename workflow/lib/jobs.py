@@ -16,6 +16,8 @@ class Kind(NamedTuple):
     script: str
     csvs: tuple[str, ...] = ()  # which the stage's report gathers, each in one CSV
     others: tuple[str, ...] = ()  # with their suffix
+    timed: bool = False  # whether it measures times, alone on all cores
+    repeatable: bool = True  # whether it gives the same numbers each time
 
     def files(self) -> tuple[str, ...]:
         """Return the ends of the names of all files that a job writes."""

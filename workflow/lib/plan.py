@@ -1,6 +1,6 @@
 """What the rules say of a run's jobs: their names, requests, inputs and outputs."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -203,6 +203,36 @@ class Plan:
             {"text": f"{self.results}/summary.txt"},
         )
         return Report(self, "summary", "lib/summary.py", settings, inputs, outputs)
+
+    def data_table(self) -> Report:
+        """Return what the rule of the table of datasets says."""
+        used = self.settings.used()
+        inputs = {
+            "records": self.fetched,
+            "prepared": lambda _: [
+                f"{PREPARED}/{name}" for name in used if not self.is_unavailable(name)
+            ],
+        }
+        settings = {"skipped": self.settings.skip}
+        outputs = {"table": f"{self.results}/tables/data.md"}
+        return Report(self, "data/table", "data/table.py", settings, inputs, outputs)
+
+    def requests(self, config: Mapping[str, Any]) -> Iterator[tuple[str, str, Job | None]]:
+        """Yield each file of results of the run, what its job is now asked for, and the row.
+
+        What needs an unavailable dataset is left out.
+        """
+        for job in self.jobs:
+            if not (job.dataset and self.is_unavailable(job.dataset)):
+                asked = self.rows(job.stage, job.kind).asked(job)
+                for what in self.stages[job.stage].kinds[job.kind].files():
+                    yield f"{self.results}/{job.place}.{what}", asked, job
+        stages = [self.report(stage) for stage, shown in self.exhibits.items() if shown]
+        others = [self.data_table(), self.claims(), self.page(config), self.summary()]
+        for task in stages + others:
+            for files in task.outputs.values():
+                for file in [files] if isinstance(files, str) else files:
+                    yield str(file), task.asked({}), None
 
     def of(self, stage: str) -> list[Job]:
         """List the jobs of a stage."""

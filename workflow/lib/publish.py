@@ -51,26 +51,50 @@ _BIOSCHEMAS = "https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE
 Jobs = Iterable[Mapping[str, Any]]
 
 
-def publish(run: Path, published: Path) -> int:
+def publish(plan: Plan, config: Mapping[str, Any], published: Path) -> int:
     """Replace what is published by what a run has made; return the number of files.
 
-    Its fits must come from one commit without changes, and so must its tables and figures; all
-    files, and those that they were made from, must be what their jobs wrote.
+    Each result must come from a clean commit and be what the present commit asks for (settings and
+    code), and what its job wrote; so must be what it was made from. The times of a stage must come
+    from one commit and one machine.
     """
-    records = _records(run)
-    fits = {name: record for name, record in records.items() if not is_rendering(record)}
-    for name, record in fits.items():
-        record["seconds"] = _seconds(run, name, str(record["rule"]))
-    commits = {
-        "fits": _commit(fits),
-        "rendering": _commit({name: each for name, each in records.items() if name not in fits}),
-    }
+    run, records = Path(plan.results), dict[str, dict[str, Any]]()
+    lacking, timed = list[str](), dict[str, dict[tuple[Any, ...], str]]()
+    for file, asked, job in plan.requests(config):
+        if not has_record(file):
+            continue
+        if not (Path(file).is_file() and record_of(file).is_file()):
+            lacking += [f"{file}: not made"]
+            continue
+        record = records[Path(file).relative_to(run).as_posix()] = read_record(file)
+        if record["request"] != asked:
+            lacking += [f"{file}: made with other settings or code"]
+        if job:
+            record["seconds"] = _benchmark(run / "benchmarks" / f"{job.name}.tsv")
+            if plan.stages[job.stage].kinds[job.kind].timed:
+                made_by = (record["environment"][key] for key in ("commit", "processor", "cores"))
+                timed.setdefault(job.stage, {}).setdefault(tuple(made_by), file)
+    if lacking:
+        raise DataError(
+            f"{run} is not finished, so nothing was published. {len(lacking)} files are not what "
+            f"the present commit asks for:\n{_listed(lacking)}\nRun it first: make paper"
+        )
+    _require_clean(records)
+    for stage, places in timed.items():
+        if len(places) > 1:
+            files = _listed(
+                f"{file}: {' '.join(map(str, place))}" for place, file in places.items()
+            )
+            raise DataError(
+                f"the times of stage {stage} come from several commits or machines:\n{files}\n"
+                "Delete those of all but one, and run again."
+            )
     verify(*_shown(run))
     prepared = {
         file.name.partition(".")[0]: _benchmark(file)
         for file in run.glob("benchmarks/data/*.prepare.tsv")
     }
-    return _write(run, published, records, **commits, prepared_seconds=prepared)
+    return _write(run, published, records, prepared)
 
 
 def render(published: Path, config: Mapping[str, Any]) -> int:
@@ -78,12 +102,10 @@ def render(published: Path, config: Mapping[str, Any]) -> int:
 
     Returns the number of files.
     """
-    _commit({"report.html": {"environment": environment()}})
+    _require_clean({"report.html": {"environment": environment()}})
     with TemporaryDirectory(prefix="rnca-render-") as directory:
         run, record, records, made = rendered(published, config, Path(directory))
-        commits = {"fits": record["fits"], "rendering": _commit(made)}
-        kept = {"prepared_seconds": record["prepared_seconds"]}
-        return _write(run, published, records | made, **commits, **kept)
+        return _write(run, published, records | made, record["prepared_seconds"])
 
 
 def rendered(
@@ -220,14 +242,22 @@ def _records(run: Path) -> dict[str, dict[str, Any]]:
     }
 
 
-def _write(run: Path, published: Path, records: dict[str, dict[str, Any]], **merged: Any) -> int:
+def _write(
+    run: Path, published: Path, records: dict[str, dict[str, Any]], prepared: Mapping[str, Any]
+) -> int:
     """Publish the shown files of a run with one record; return their number."""
     contents = {file.relative_to(run).as_posix(): file.read_bytes() for file in _shown(run)}
     files = {name: records[name]["sha256"] for name in contents}
     # The crate must hold the workflow.
     contents["Snakefile"] = Path("Snakefile").read_bytes()
     files["Snakefile"] = hashlib.sha256(contents["Snakefile"]).hexdigest()
-    merged |= {"published_by": environment()["commit"], "files": files, **_each_once(records)}
+    merged = {
+        "published_by": environment()["commit"],
+        "commits": _commits(records),
+        "prepared_seconds": prepared,
+        "files": files,
+        **_each_once(records),
+    }
     contents[CRATE] = crate(merged).encode()
     files[CRATE] = hashlib.sha256(contents[CRATE]).hexdigest()
     _replace(published, contents, merged)
@@ -270,35 +300,40 @@ def _replace(published: Path, contents: dict[str, bytes], record: dict[str, Any]
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _seconds(run: Path, name: str, rule: str) -> float | None:
-    """Return how long the job of an output took; None if its benchmark is not found.
-
-    All files of a job have its stage, experiment and stem; the benchmark has its kind besides.
-    """
-    path = (run / "benchmarks" / name).with_suffix("").with_suffix("")
-    file = path.with_name(f"{path.name}.{rule.partition('_')[2]}.tsv")
-    return _benchmark(file) if file.is_file() else None
-
-
-def _benchmark(file: Path) -> float:
-    """Read the seconds of a job from Snakemake's benchmark."""
+def _benchmark(file: Path) -> float | None:
+    """Read the seconds of a job from Snakemake's benchmark; None if there is none."""
+    if not file.is_file():
+        return None
     return float(file.read_text(encoding="utf-8").splitlines()[1].split("\t")[0])
 
 
-def _commit(records: dict[str, dict[str, Any]]) -> str:
-    """Return the one clean commit that all records come from."""
-    found: dict[str, str] = {}
-    for name, each in records.items():
-        found.setdefault(str(each["environment"]["commit"]), name)
-    if len(found) != 1 or any(commit.endswith("+changes") for commit in found):
-        listed = "\n".join(f"  {commit}: {name}, for one" for commit, name in found.items())
-        raise DataError(
-            f"only results of one commit, without changes, are published; these are of\n{listed}\n"
-            "Commit, and run again from that commit."
-        )
+def _require_clean(records: dict[str, dict[str, Any]]) -> None:
+    """Raise DataError unless all records come from commits without changes."""
+    found = {str(each["environment"]["commit"]): name for name, each in records.items()}
     if "None" in found:
         raise DataError("the commit of the results is unknown: run in a git clone of the project.")
-    return next(iter(found))
+    if changed := {commit: name for commit, name in found.items() if commit.endswith("+changes")}:
+        listed = _listed(f"{commit}: {name}, for one" for commit, name in changed.items())
+        raise DataError(
+            f"only results of commits without changes are published; these are of\n{listed}\n"
+            "Commit, and run again from that commit."
+        )
+
+
+def _listed(lines: Iterable[str]) -> str:
+    """Write lines below each other, at most ten."""
+    every = list(lines)
+    more = [f"and {len(every) - 10} more"] if len(every) > 10 else []
+    return "\n".join(f"  {line}" for line in (*every[:10], *more))
+
+
+def _commits(records: dict[str, dict[str, Any]]) -> dict[str, list[str]]:
+    """List the commits that the fits of each stage come from, and what renders."""
+    found: dict[str, set[str]] = {}
+    for name, record in records.items():
+        stage = "rendering" if is_rendering(record) else name.partition("/")[0]
+        found.setdefault(stage, set()).add(str(record["environment"]["commit"]))
+    return {stage: sorted(commits) for stage, commits in sorted(found.items())}
 
 
 def crate(record: Mapping[str, Any]) -> str:
@@ -323,7 +358,7 @@ def crate(record: Mapping[str, Any]) -> str:
             "name": "Snakefile",
             "sha256": record["files"]["Snakefile"],
             "description": "From public data to tables, figures, claims and report.",
-            "version": record["rendering"],
+            "version": record["published_by"],
             "conformsTo": {"@id": _BIOSCHEMAS},
             "encodingFormat": "text/x-python",
             "softwareRequirements": software,
@@ -345,8 +380,8 @@ def crate(record: Mapping[str, Any]) -> str:
         ],
         properties={
             "name": "Run of the workflow",
-            "description": f"The fits were made at commit {record['fits']}. record.json has the "
-            "settings, code, inputs, versions and time of each job.",
+            "description": "record.json has the commits, and the settings, code, inputs, versions "
+            "and time of each job.",
             "startTime": started,
             "endTime": ended,
         },

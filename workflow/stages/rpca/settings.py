@@ -187,7 +187,7 @@ class Rpca(Experiments[Experiment]):
 
     kinds: ClassVar[Mapping[str, Kind]] = {
         "fit": Kind("stages/rpca/fit.py", ("errors", "merits", "scores")),
-        "times": Kind("stages/rpca/times.py", ("times",)),
+        "times": Kind("stages/rpca/times.py", ("times",), timed=True, repeatable=False),
     }
 
     def jobs(self, seed: int) -> Iterator[Job]:
