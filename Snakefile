@@ -4,11 +4,6 @@ from snakemake.utils import min_version
 
 min_version("9.27")
 
-# A config file on the command line stands alone; it does not extend the default one.
-if not workflow.config_settings.configfiles:
-
-    configfile: "config/config.yaml"
-
 
 include: "workflow/common.smk"
 include: "workflow/data/rules.smk"

@@ -31,7 +31,7 @@ from workflow.data import DataError
 from workflow.data.catalogue import CATALOGUE, availability
 from workflow.data.fetch import default_cache
 from workflow.lib.exhibits import read_exhibits, stage_names
-from workflow.lib.plan import Plan, record
+from workflow.lib.plan import Plan
 from workflow.lib.publish import publish, render
 from workflow.lib.settings import KeyPath, RunSettings, keys, read, run_model, stage_model
 from workflow.lib.strict_yaml import load
@@ -141,9 +141,7 @@ def publish_run(options: argparse.Namespace, _: list[str]) -> int:
     if options.render:
         print(f"{render(PUBLISHED, config)} files in {PUBLISHED}")
         return 0
-    print(
-        f"{publish(Plan(settings, lambda: False, record), config, PUBLISHED)} files in {PUBLISHED}"
-    )
+    print(f"{publish(Plan(settings), config, PUBLISHED)} files in {PUBLISHED}")
     return 0
 
 

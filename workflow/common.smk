@@ -6,9 +6,18 @@ import sys
 import time
 from pathlib import Path
 
+# This project, wherever Snakemake runs it: elsewhere with `--directory`, or as another's module.
+HERE = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).resolve().parent
+
+# A config file on the command line stands alone; it does not extend the default one.
+if not workflow.config_settings.configfiles:
+
+    configfile: HERE / "config" / "config.yaml"
+
+
 # This project's own code, before any other that is installed. Snakemake hands its search path on to
 # jobs in conda environments, from which it takes PYTHONPATH away.
-OWN = [str(Path(workflow.basedir).resolve()), str(Path(workflow.basedir, "src").resolve())]
+OWN = [str(HERE), str(HERE / "src")]
 sys.path[:0] = OWN
 inherited = os.getenv("PYTHONPATH", "").split(os.pathsep)
 os.environ.update(PYTHONPATH=os.pathsep.join(dict.fromkeys([*OWN, *filter(None, inherited)])))
@@ -33,7 +42,10 @@ for file in workflow.configfiles:
     load(Path(file))
 settings = check(config)
 plan = Plan(
-    settings, lambda: workflow.dryrun, lambda name: checkpoints.fetch.get(dataset=name).output[0]
+    settings,
+    lambda: workflow.dryrun,
+    lambda name: checkpoints.fetch.get(dataset=name).output[0],
+    os.path.relpath(HERE),
 )
 RESULTS = plan.results
 

@@ -13,7 +13,6 @@ import yaml
 from projects import COMMIT, ROOT, TEST_SETTINGS
 from workflow import cli
 from workflow.lib.plan import Plan
-from workflow.lib.plan import record as record_of_fetch
 from workflow.lib.publish import _replace as replace_published
 from workflow.lib.publish import publish
 from workflow.lib.settings import check
@@ -60,7 +59,7 @@ def test_clean_run_is_published_with_one_record(project, monkeypatch):
     project.ends(*MINE)
     published = project.file("results/published")
     (published / "old").mkdir(parents=True)
-    plan = Plan(check(config), lambda: False, record_of_fetch)
+    plan = Plan(check(config))
     count = publish(plan, config, published)
     names = files_in(published)
     assert count == len(names)

@@ -15,7 +15,6 @@ from rocrate.rocrate import ROCrate
 from projects import COMMIT, TEST_SETTINGS
 from workflow.data import DataError, FetchError
 from workflow.lib.plan import Plan
-from workflow.lib.plan import record as record_of_fetch
 from workflow.lib.publish import CRATE, publish, render
 from workflow.lib.settings import check
 from workflow.lib.verify import choose, damages, differences, repeatable, report, verify_published
@@ -35,7 +34,7 @@ def source(finished, tmp_path_factory):
         file.write_text(text.replace('"commit": null', f'"commit": "{40 * "0"}"'), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(project.directory)
-        plan = Plan(check(TEST_SETTINGS), lambda: False, record_of_fetch)
+        plan = Plan(check(TEST_SETTINGS))
         publish(plan, TEST_SETTINGS, Path("results", "published"))
     return project
 

@@ -47,8 +47,8 @@ rule prepare:
 
 rule data_table:
     input:
-        request=data_list.request,
         **data_list.inputs,
+        request=data_list.request,
     output:
         **data_list.outputs,
     log:

@@ -1,5 +1,6 @@
 """What the rules say of a run's jobs: their names, requests, inputs and outputs."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import ceil
 from pathlib import Path
@@ -18,6 +19,11 @@ from workflow.lib.settings import RunSettings
 
 PREPARED, FETCHED = "data/prepared", "data/fetched"
 CLAIMS = "resources/paper/claims.yaml"
+
+
+def record(dataset: str) -> str:
+    """Return the file that says whether a dataset could be fetched."""
+    return f"{FETCHED}/{dataset}.json"
 
 
 class Task:
@@ -94,12 +100,18 @@ class Plan:
     """A run: its settings, where its results go, and the jobs, exhibits and CSVs of each stage.
 
     ``is_dry_run`` is asked when a job is planned, since Snakemake does not know of it before;
-    ``fetch`` returns the record of a dataset once Snakemake has tried to fetch it.
+    ``fetch`` returns the record of a dataset once Snakemake has tried to fetch it; ``home`` is the
+    directory of this project, relative to the run's.
     """
 
     def __init__(
-        self, settings: RunSettings, is_dry_run: Callable[[], bool], fetch: Callable[[str], str]
+        self,
+        settings: RunSettings,
+        is_dry_run: Callable[[], bool] = lambda: False,
+        fetch: Callable[[str], str] = record,
+        home: str = ".",
     ) -> None:
+        self.home = home
         self.settings, self.is_dry_run, self.fetch = settings, is_dry_run, fetch
         self.results = f"results/{settings.run}"
         self.stages, self.jobs = settings.stages(), settings.jobs()
@@ -107,6 +119,10 @@ class Plan:
         self.last_failures = {name: _last_failure(name) for name in CATALOGUE}
         self.exhibits = {stage: read_exhibits(stage).of(own) for stage, own in self.stages.items()}
         self.fetched = [record(name) for name in settings.used() if is_fetched(name)]
+
+    def own(self, path: str) -> str:
+        """Return a file of this project as the run sees it."""
+        return os.path.normpath(os.path.join(self.home, path))
 
     def rows(self, stage: str, kind: str) -> Rows:
         """Return what the rule of a kind of jobs says."""
@@ -131,7 +147,7 @@ class Plan:
             "parts": lambda w: [part for files in parts for part in files(w)],
             "unavailable": lambda _: self.failed_fetches(filter(None, datasets.values())),
             **{name: self.made(stage, what) for name, what in own.reads.items()},
-            **{name: f"resources/paper/{file}" for name, file in own.paper.items()},
+            **{name: self.own(f"resources/paper/{file}") for name, file in own.paper.items()},
         }
         outputs = {"gathered": gathered, "shown": self._report_files(stage)}
         script = f"stages/{stage}/report.py"
@@ -139,7 +155,7 @@ class Plan:
 
     def claims(self) -> Report:
         """Return what the rule of the claims ledger says."""
-        inputs = {"shown": self.all_shown(), "claims": CLAIMS}
+        inputs = {"shown": self.all_shown(), "claims": self.own(CLAIMS)}
         outputs = {
             "markdown": f"{self.results}/tables/claims.md",
             "csv": f"{self.results}/tables/claims.csv",
@@ -171,13 +187,15 @@ class Plan:
         }
         inputs = {
             "shown": self.all_shown(),
-            "claims": CLAIMS,
+            "claims": self.own(CLAIMS),
             "ledger": self.claims().outputs["csv"],
             "data": f"{self.results}/tables/data.md",
-            "theory": "docs/theory.md",
-            "reproduce": "docs/reproduce.md",
+            "theory": self.own("docs/theory.md"),
+            "reproduce": self.own("docs/reproduce.md"),
             "sentences": self._sentences(),
-            "parts": [f"workflow/lib/page.{kind}" for kind in ("html.jinja", "css", "js")],
+            "parts": [
+                self.own(f"workflow/lib/page.{kind}") for kind in ("html.jinja", "css", "js")
+            ],
         }
         outputs = {"page": f"{self.results}/report.html"}
         return Report(self, "page", "lib/page.py", settings, inputs, outputs)
@@ -343,11 +361,6 @@ class Plan:
         """List the records that say why datasets could not be fetched."""
         wanted = [name for name in dict.fromkeys(datasets) if name not in self.settings.skip]
         return [record(name) for name in wanted if self.is_unavailable(name)]
-
-
-def record(dataset: str) -> str:
-    """Return the file that says whether a dataset could be fetched."""
-    return f"{FETCHED}/{dataset}.json"
 
 
 def is_fetched(dataset: str) -> bool:

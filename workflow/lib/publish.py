@@ -139,7 +139,7 @@ def rendered(
     run = place / "results" / asked["run"]
     _restore(published, records, place, run)
     with chdir(place):
-        plan = Plan(check(config), lambda: False, str)
+        plan = Plan(check(config))
         remade = list(_render(plan, config, target))
     names = [Path(file).relative_to(plan.results).as_posix() for file in remade]
     made = {name: _records(run)[name] for name in names if has_record(name)}

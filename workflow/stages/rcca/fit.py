@@ -167,7 +167,7 @@ if __name__ == "__main__":
     with job(snakemake) as asked:
         data = read_prepared(snakemake.input.data)
         experiment = Experiment(**vars(asked))
-        if snakemake.rule == "rcca_shard":
+        if "shard" in vars(asked):
             moments = accumulate_shard(experiment, data, asked.shard, asked.shards)
             moments.save(snakemake.output[0])
         else:
