@@ -291,7 +291,7 @@ def _replace(published: Path, contents: dict[str, bytes], record: dict[str, Any]
     for name, content in contents.items():
         (new / name).parent.mkdir(parents=True, exist_ok=True)
         (new / name).write_bytes(content)
-    write_text(new / "record.json", json.dumps(record, indent=1, sort_keys=True) + "\n")
+    write_text(new / "record.json", json.dumps(record, indent=1) + "\n")
     if published.is_dir():
         if (published / "bench").is_dir():
             shutil.copytree(published / "bench", new / "bench", dirs_exist_ok=True)

@@ -67,8 +67,8 @@ class Request:
 
 
 def spelled(request: Mapping[str, Any]) -> str:
-    """Write a request in the one form in which requests are compared."""
-    return json.dumps(request, indent=1, sort_keys=True) + "\n"
+    """Write a request in the one form in which requests are compared: titles keep their order."""
+    return json.dumps(request, indent=1) + "\n"
 
 
 def read_request(path: str | os.PathLike[str]) -> str | None:
