@@ -193,8 +193,7 @@ class Plan:
         }
         inputs = {
             "shown": self.all_shown(),
-            "claims": self.own(CLAIMS),
-            "ledger": self.claims().outputs["csv"],
+            "ledger": self.claims().outputs["json"],
             "data": f"{self.results}/tables/data.md",
             "theory": self.own("docs/theory.md"),
             "reproduce": self.own("docs/reproduce.md"),
