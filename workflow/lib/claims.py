@@ -513,19 +513,31 @@ def as_json(judgements: Sequence[Judgement]) -> dict[str, Any]:
     claims = []
     for judgement in judgements:
         claim = judgement.claim
-        findings = []
-        for finding in judgement.findings:
-            values = {key: value for key, value in vars(finding).items() if key != "claim"}
-            findings.append({k: None if v in (np.inf, -np.inf) else v for k, v in values.items()})
+        rules = [
+            {key: rule.get(key, "") for key in ("about", "csv", "figure")}
+            for rule in claim["rules"]
+        ]
         claims.append(
             {key: claim.get(key, "") for key in _TEXTS}
             | {"ours": judgement.is_ours, "verdict": str(judgement.verdict)}
             | {"direction": judgement.direction, "held": judgement.held, "asked": judgement.asked}
-            | {"dates": dates(judgement), "findings": findings, "missing": judgement.missing}
+            | {"dates": dates(judgement), "rules": rules, "missing": list(judgement.missing)}
+            | {"findings": [_told(finding) for finding in judgement.findings]}
         )
     counts = Counter(claim["verdict"] for claim in claims)
     found = {str(verdict): counts[verdict] for verdict in Verdict}
     return {"counts": found, "blind": blind(judgements), "claims": claims}
+
+
+def _told(finding: Finding) -> dict[str, Any]:
+    """Return a finding in numbers, and as it is shown."""
+    values = {key: value for key, value in vars(finding).items() if key != "claim"}
+    numbers = {key: None if value in (np.inf, -np.inf) else value for key, value in values.items()}
+    spread = interval(finding) and f" ({interval(finding)})"
+    return numbers | {
+        "shown": f"{shown_number(finding.value)}{spread}",
+        "result": RESULTS[finding.holds],
+    }
 
 
 def divided(judgements: Sequence[Judgement]) -> dict[str, list[Judgement]]:
