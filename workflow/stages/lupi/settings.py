@@ -33,8 +33,9 @@ class Experiment(models.Experiment):
     balanced: bool = Field(False, description="whether either side has half of the rows")
     preprocessing: Distinct[Preprocessing] = Field(
         list(PREPROCESSING_NAMES),
-        description="what is done to the counts, for all methods alike: nothing (`raw`), `zscore` "
-        "of each column on training rows, or the square root of each row's shares (`hellinger`)",
+        description="what is done to the counts, for all methods alike: nothing (`raw`), each row "
+        "divided by its length (`unit`), `zscore` of each column on training rows, or the square "
+        "root of each row's shares (`hellinger`)",
     )
     methods: Distinct[Method] = Field(
         list(METHOD_NAMES),
@@ -48,7 +49,9 @@ class Experiment(models.Experiment):
         [1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4],
         description="costs of the SVM to choose from, increasing",
     )
-    gammas: Distinct[Positive] = Field([1e-3, 1.0, 1e3], description="γ of SVM+ to choose from")
+    gammas: Distinct[Positive] = Field(
+        [1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3], description="γ of SVM+ to choose from"
+    )
     folds: int = Field(
         5,
         ge=2,

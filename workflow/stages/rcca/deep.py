@@ -17,7 +17,7 @@ from workflow.stages.rcca.trial import Trial, state_file
 
 NETWORKS: dict[str, type[DCCA]] = {"dcca": Today, "dcca2013": Of2013}
 # Settings with several values, of which the tuning rows choose one, and what one is called.
-CHOSEN = {"regs": "reg", "learning_rates": "learning_rate", "decays": "decay"}
+CHOSEN = {"widths": "width", "regs": "reg", "learning_rates": "learning_rate", "decays": "decay"}
 
 
 class Deep(Trial):
@@ -30,10 +30,11 @@ class Deep(Trial):
 
     def estimator(self, candidate: dict[str, Any]) -> DCCA:
         """Build the unfitted model: every candidate starts from the same weights."""
-        fixed = {key: value for key, value in self.baseline.items() if key not in CHOSEN}
+        own = {key: value for key, value in self.baseline.items() if key not in CHOSEN} | candidate
+        hidden = [own.pop("width")] * own.pop("layers")
         seed = derived_seed(self.seed, "baselines", self.name, self.repeat, self.network)
         made = NETWORKS[self.network]
-        return made(components=self.components, **fixed, **candidate, seed=seed)
+        return made(components=self.components, hidden=hidden, **own, seed=seed)
 
 
 def fit_deep(
@@ -79,6 +80,7 @@ def _training(model: DCCA, tune: Any) -> dict[str, Any]:
         **_minutes({"seconds": model.seconds_, "cpu_seconds": model.cpu_seconds_}),
         "epochs": len(model.history_),
         "best_epoch": model.best_epoch_,
+        "censored": model.is_censored,
         "train_sum": kept.train_sum,
         "tune_sum": model.score(tune),
     }

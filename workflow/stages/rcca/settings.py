@@ -40,9 +40,8 @@ PROTOCOLS = {"random": "frames", "groups": "utterances"}
 class Deep(Settings):
     """What deep CCA of either kind is asked for. Tuning rows choose among the lists' values."""
 
-    hidden: Annotated[list[Count], Field(min_length=1)] = Field(
-        [400, 400], description="units of each hidden layer"
-    )
+    layers: Annotated[int, Field(ge=1, le=100)] = Field(2, description="hidden layers")
+    widths: Distinct[Count] = Field([400], description="units of each hidden layer, to choose from")
     regs: Distinct[Positive] = Field(
         [1e-4], description="added to the diagonals of the outputs' covariances, to choose from"
     )

@@ -42,7 +42,7 @@ def test_amounts_double_with_each_attempt():
 
 def test_jobs_are_asked_for_what_they_depend_on():
     cv = {"regs": [1e-8, 1e-3], "features": [10]}
-    own = checked(cv=cv, other_regs=[1e-6], dcca={"hidden": [8], "repeats": 2})["one"]
+    own = checked(cv=cv, other_regs=[1e-6], dcca={"widths": [8], "repeats": 2})["one"]
     job = own.job(name="one", repeat=0, seed=1) | own.choice("cv")
     assert (job["features"], job["other_regs"], job["folds"]) == ([10], [1e-8, 1e-3], 3)
     assert "features" not in checked(cv={"regs": [1e-8]})["one"].choice("cv")  # then the fit's
@@ -63,7 +63,7 @@ def test_deep_cca_has_the_repeats_of_its_experiment_unless_it_asks_for_fewer():
 
 
 def test_variant_takes_over_what_it_does_not_change():
-    base = {"reg": 1e-5, "dcca": {"hidden": [8]}, "timing": [10], "published": True}
+    base = {"reg": 1e-5, "dcca": {"widths": [8]}, "timing": [10], "published": True}
     series = {"name": "z", "title": "Z", "paper": "xrmb"}
     raw = {"variant_of": "one", "title": "raw", "series": series, "standardise": True}
     wide = {"variant_of": "one", "title": "wide", "width": 0.5}
