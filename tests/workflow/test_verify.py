@@ -8,14 +8,26 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from rocrate.rocrate import ROCrate
 
 from projects import COMMIT, TEST_SETTINGS
 from workflow.data import DataError, FetchError
+from workflow.lib.plan import Plan
+from workflow.lib.provenance import record_of
 from workflow.lib.publish import CRATE, publish, render
-from workflow.lib.verify import choose, damages, differences, repeatable, report, verify_published
+from workflow.lib.settings import check
+from workflow.lib.verify import (
+    choose,
+    damages,
+    differences,
+    repeatable,
+    report,
+    tolerances,
+    verify_published,
+)
 
 TEST = ("--configfile", "config/test.yaml")
 
@@ -32,7 +44,8 @@ def source(finished, tmp_path_factory):
         file.write_text(text.replace('"commit": null', f'"commit": "{40 * "0"}"'), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(project.directory)
-        publish(Path("results", "test"), Path("results", "published"))
+        plan = Plan(check(TEST_SETTINGS))
+        publish(plan, TEST_SETTINGS, Path("results", "published"))
     return project
 
 
@@ -51,8 +64,8 @@ def record_in(published):
 
 
 def keep(published, record, *rules):
-    """Write the record with the jobs of few rules, and what is needed to find their rows."""
-    rules = {"gather", "page", *rules}
+    """Write the record with the jobs of few rules, and of the page, which has the settings."""
+    rules = {"page", *rules}
     record["jobs"] = {k: each for k, each in record["jobs"].items() if each["rule"] in rules}
     (published / "record.json").write_text(json.dumps(record), encoding="utf-8")
 
@@ -103,7 +116,7 @@ def test_jobs_are_computed_anew_and_agree(source, published):
 
 def test_rows_of_every_job_are_found_and_changed_ones_told(source, published, capsys):
     record = record_in(published)
-    jobs = repeatable(record, "results/test/")
+    jobs = repeatable(record)
     stages = {"autoencoder", "bounds", "extensions", "lupi", "rcca", "rpca"}
     assert {job.rule.partition("_")[0] for job in jobs} == stages
     assert not {"rcca_deep", "rcca_timing", "rcca_leaks"} & {job.rule for job in jobs}
@@ -129,7 +142,7 @@ def test_changed_number_whose_checksum_is_recorded_is_told(source, published):
 
 
 def test_other_settings_and_code_are_told(source, published, capsys):
-    jobs = repeatable(record_in(published), "results/test/")[:1]
+    jobs = repeatable(record_in(published))[:1]
     asked = jobs[0].request
     asked["code"], asked["settings"]["seed"] = "another", 0
     report(published, source.file("results/test"), jobs)
@@ -167,7 +180,8 @@ def test_published_results_are_rendered_again_from_their_csvs(source, published)
     assert code == 0, screen
     record = record_in(published)
     assert damages(published, record["files"]) == []
-    assert (record["fits"], record["rendering"]) == (40 * "0", made.strip())
+    assert record["commits"]["lupi"] == [40 * "0"]
+    assert record["commits"]["rendering"] == sorted([40 * "0", made.strip()])
     page = (published / "report.html").read_text(encoding="utf-8")
     assert "<footer>Rendered again. " in page
     changed = {
@@ -199,12 +213,12 @@ def test_damaged_results_or_other_settings_are_not_rendered(published, table, se
     if table:
         (published / "tables/lupi.md").write_text(table, encoding="utf-8")
     with pytest.raises(DataError, match=sentence):
-        render(published, Path("config", "test.yaml"), TEST_SETTINGS | {"seed": seed})
+        render(published, TEST_SETTINGS | {"seed": seed})
 
 
 def test_stages_take_turns_within_the_budget(published):
     record = record_in(published)
-    jobs = repeatable(record, "results/test/")
+    jobs = repeatable(record)
     for job in jobs:
         object.__setattr__(job, "seconds", 1.0)
     few = choose(jobs, {}, 6)
@@ -228,6 +242,72 @@ def test_crate_lists_every_published_file(published):
     assert {each.id for each in action["object"]} >= {"#digits"}
 
 
+@pytest.mark.parametrize(
+    ("name", "change", "seed", "words"),
+    [
+        ("rcca/digits/fourier-m20.timing.csv", {"processor": "abacus"}, 1, "times of stage rcca"),
+        ("rpca/digits/all.times.csv", {"commit": 40 * "1"}, 2, "with other settings or code"),
+        ("lupi/digits/0.accuracy.csv", {"commit": f"{40 * '0'}+changes"}, 1, "without changes"),
+        ("lupi/digits/0.settings.csv", {"commit": None}, 1, "commit of the results is unknown"),
+    ],
+)
+def test_results_of_other_settings_machines_or_changed_code_are_not_published(
+    source, monkeypatch, name, change, seed, words
+):
+    monkeypatch.chdir(source.directory)
+    file, config = record_of(Path("results/test", name)), TEST_SETTINGS | {"seed": seed}
+    kept = file.read_text(encoding="utf-8")
+    record = json.loads(kept)
+    record["environment"] |= change
+    file.write_text(json.dumps(record), encoding="utf-8")
+    try:
+        with pytest.raises(DataError, match=words):
+            publish(Plan(check(config)), config, Path("results", "published"))
+    finally:
+        file.write_text(kept, encoding="utf-8")
+
+
+def test_stages_may_come_from_several_clean_commits(source, monkeypatch, tmp_path):
+    """If the present commit asks of them what they were asked."""
+    monkeypatch.chdir(source.directory)
+    other = f'"commit": "{40 * "1"}"'
+    for file in Path("results/test/lupi").glob("*/*.json"):
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text.replace(f'"commit": "{40 * "0"}"', other), encoding="utf-8")
+    publish(Plan(check(TEST_SETTINGS)), TEST_SETTINGS, tmp_path / "published")
+    commits = record_in(tmp_path / "published")["commits"]
+    assert (commits["lupi"], commits["rcca"]) == ([40 * "1"], [40 * "0"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "values", "allowed"),
+    [
+        ("rcca/sums", "test_sum", [2.0, -5.0], [5e-5, 5e-5]),
+        ("rcca/sums", "test_sum", [0.0, 0.5], [1e-5, 1e-5]),
+        ("bounds/draws", "norm", [2.0, 0.0], [2e-5, 2e-5]),
+        ("rcca/sums", "seconds", [1.0, 2.0], [np.nan, np.nan]),
+        ("rcca/cv", "chosen", [1.0, 0.0], [np.nan, np.nan]),
+        ("lupi/accuracy", "test_accuracy", [50.0, 60.0], [np.nan, np.nan]),
+        ("lupi/settings", "test_accuracy", [50.0, 60.0], [1.2, 1.2]),
+        ("extensions/clustering", "nmi_exact", [0.5, 1.0], [0.02, 0.02]),
+    ],
+)
+def test_what_numbers_may_differ_by(kind, column, values, allowed):
+    found = tolerances(kind, pd.DataFrame({column: map(str, values)}))[:, 0]
+    np.testing.assert_allclose(found, np.array(allowed) + 1e-9, rtol=1e-12)
+
+
+def test_rows_of_a_job_are_those_that_name_it(tmp_path):
+    files = tmp_path / "stage" / "sums.csv", tmp_path / "one" / "a-1.sums.csv"
+    rows = {"experiment": "one", "stem": ["a-0", "a-1", "a-1"], "m": [1, 1, 2]}
+    for file, frame in zip(files, (rows, {"m": [1, 3]}), strict=True):
+        file.parent.mkdir()
+        pd.DataFrame(frame).to_csv(file, index=False)
+    assert differences(*files) == (2, [f"{files[0]}, line 4, m: 2, recomputed 3"])
+    pd.DataFrame({"m": [1]}).to_csv(files[1], index=False)
+    assert differences(*files)[1] == [f"{files[0]}: 2 rows of one/a-1.sums.csv, recomputed 1"]
+
+
 @pytest.mark.parametrize(("reg", "told"), [("1e-14", 1), ("1e-09", 2)])
 def test_errors_are_compared_less_closely_where_reg_is_near_rounding(tmp_path, reg, told):
     files = tmp_path / "autoencoder" / "errors.csv", tmp_path / "mnist" / "0.csv"
@@ -235,5 +315,5 @@ def test_errors_are_compared_less_closely_where_reg_is_near_rounding(tmp_path, r
         file.parent.mkdir()
         rows = {"experiment": "mnist", "reg": reg, "test_error": errors}
         pd.DataFrame(rows).to_csv(file, index=False)
-    shape, lines = differences(*files)
-    assert (shape, len(lines)) == ((2, 3), told)
+    values, lines = differences(*files)
+    assert (values, len(lines)) == (2 * 3, told)
