@@ -2,7 +2,7 @@
 
 from dataclasses import KW_ONLY, dataclass
 from functools import cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +59,7 @@ class FourierFeatures(FeatureMap):
     (5, 4)
     """
 
-    _fitted_arrays = ("weights_", "phases_")
+    _fitted_arrays: ClassVar[tuple[str, ...]] = ("weights_", "phases_")
 
     n_features: int = 1000
     _: KW_ONLY
