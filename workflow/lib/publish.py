@@ -224,7 +224,8 @@ def _shown(run: Path, records: Collection[str]) -> list[Path]:
     found = [file for pattern in PUBLISHED for file in run.glob(pattern)]
     found += [run / "figures" / f"{name}.png" for name in FIGURES]
     known = {run / name for name in records}
-    return [file for file in sorted(known.intersection(found)) if _is_published(file)]
+    shown = sorted(known.intersection(found))
+    return [file for file in shown if _is_published(file) and file.is_file()]
 
 
 def _is_published(csv: str | os.PathLike[str]) -> bool:
