@@ -62,8 +62,9 @@ def correlation_errors(settings: SimpleNamespace) -> pd.DataFrame:
     """Compute the largest error of a squared regularised canonical correlation by repeat, m and γ.
 
     Kernel widths are those of the median heuristic; ``kernel_norm`` is the larger ‖K‖ of the views,
-    ``dimension_x`` and ``dimension_y`` are the traces of their K(K + γI)⁻¹, ``largest_exact`` the
-    largest correlation by K though the views are independent. ``estimate_…`` are the errors of the first view's kernel by the features of each map.
+    ``dimension_x`` and ``dimension_y`` are the traces of their K(K + γI)⁻¹, ``largest_exact`` is
+    the largest correlation by K though the views are independent. ``estimate_…`` are the errors of
+    the first view's kernel by the features of each map.
     """
     records = [
         {"repeat": repeat, "n": settings.n, **record}
