@@ -119,7 +119,7 @@ MISTAKES = {
         ("dataset", "minst", "dataset: unknown dataset 'minst'; known are"),
         ("dataset", "synthetic-speech", "has no labels, which pca needs"),
         ("dataset", "patches", "'patches' has no x and no y, which cca needs"),
-        ("", {"dataset": "digits", "title": "digits"}, "pca: give pca, cca or both"),
+        ("", {"dataset": "digits", "title": "digits"}, "pca: give pca, cca or evaluation"),
         ("published", True, "published: unknown key"),
         ("pca.features", [20, 10], "pca.features: must increase; got [20, 10]"),
         ("pca.features", [2, 10], "pca.features: m = 2 is less than components = 3"),
