@@ -54,7 +54,7 @@ def time_svds(experiment: Experiment, data: Prepared, threads: int) -> pd.DataFr
     train = experiment.views(data, experiment.rows(data), "train")
     model = experiment.estimator(train, "svd").draw(*train)
     whitened = whiten_pair(model.accumulate(*train), experiment.reg, experiment.reg)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for m in experiment.features:
         D = whitened.D[:m, :m].copy()
         ways: dict[str, Callable[[], Any]] = {
