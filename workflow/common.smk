@@ -15,6 +15,12 @@ if not workflow.config_settings.configfiles:
     configfile: HERE / "config" / "config.yaml"
 
 
+# With `--sdm apptainer` jobs run in this image, which Containerfile makes.
+if os.getenv("RNCA_CONTAINER"):
+
+    container: os.getenv("RNCA_CONTAINER")
+
+
 # This project's own code, before any other that is installed. Snakemake hands its search path on to
 # jobs in conda environments, from which it takes PYTHONPATH away.
 OWN = [str(HERE), str(HERE / "src")]
