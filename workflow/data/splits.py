@@ -42,11 +42,10 @@ class Split:
             rows.setflags(write=False)
         if not len(self.train) or not len(self.test):
             raise DataError(f"a split needs train and test rows, got sizes {self.sizes}")
-        taken = np.zeros(self.n_rows, dtype=bool)
-        for rows in (self.train, self.tune, self.test):
-            if taken[rows].any():
-                raise DataError("train, tune and test rows overlap")
-            taken[rows] = True
+        together = np.concatenate([self.train, self.tune, self.test])
+        together.sort(kind="stable")  # of three sorted parts: merges them
+        if (together[1:] == together[:-1]).any():
+            raise DataError("train, tune and test rows overlap")
 
     @property
     def sizes(self) -> tuple[int, int, int]:
