@@ -283,7 +283,7 @@ class Experiment(models.Experiment):
             yield f"kcca.sizes: must be larger than components = {self.components}"
 
     def mem_mb(self, kind: str = "fit") -> int:
-        """Return the megabytes of a job: "fit" (or a shard), "cv", "model", "deep", "kcca", …"""
+        """Return the megabytes of a job: "fit", "leaks", "cv", "model", "deep" or "kcca"."""
         rows, columns = self.training_rows or 100_000, facts_of(self.dataset).columns or 1000
         if kind == "deep":  # both views, twice
             return PROCESSES_MB + ceil(rows * columns * (8 + 4) / 1e6)
