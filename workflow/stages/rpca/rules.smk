@@ -35,7 +35,7 @@ rule rpca_times:
         rpca_times.benchmark
     conda:
         "../../envs/rnca.yaml"
-    threads: workflow.cores or settings.threads
+    threads: CORES
     resources:
         **rpca_times.resources,
     script:
