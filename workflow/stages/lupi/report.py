@@ -10,7 +10,7 @@ from scipy import stats
 
 from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
-from workflow.lib.outcomes import read_outcomes
+from workflow.lib.outcomes import Outcomes, gathered
 from workflow.lib.provenance import write_csv, write_text
 from workflow.lib.tables import (
     at_largest_m,
@@ -398,22 +398,32 @@ def say(
     return {exhibit: sentence(parts, titles[name]) for exhibit, parts in clauses.items()}
 
 
+def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -> None:
+    """Write the tables and figures of the stage, and what they say.
+
+    ``asked`` are the settings of the report, ``given`` the other files it reads, ``out`` the files
+    it writes by their names.
+    """
+    titles = asked.titles
+    accuracy, not_run = outcomes.rows("accuracy", columns=ACCURACY_COLUMNS)
+    settings, _ = outcomes.rows("settings", columns=SETTINGS_COLUMNS)
+    published = pd.read_csv(given.published)
+    # The protocol can be read in several ways: the paper's numbers stand beside all of them.
+    data = accuracy.loc[accuracy["experiment"].isin(asked.published), "dataset"]
+    readings = accuracy.loc[accuracy["dataset"].isin(data), "experiment"].unique()
+    papers = dict.fromkeys(readings, published_pair(published))
+    summary, pairs = lupi_summary(accuracy, papers), lupi_pairs(accuracy)
+    write_csv(out["lupi.csv"], summary)
+    write_csv(out["lupi_pairs.csv"], pairs)
+    for name, lines in (("lupi.md", table), ("lupi_verdict.md", verdict)):
+        write_text(out[name], blocks(lines, (summary, pairs), papers, titles, not_run))
+    save(differences_figure(accuracy, published, papers, titles), out, "lupi")
+    save(methods_figure(pairs, papers, titles), out, "lupi_methods")
+    save(reg_figure(settings, titles), out, "lupi_reg")
+    write_sentences(out, say(summary, pairs, settings, papers, titles))
+
+
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        given, out, titles = snakemake.input, by_name(snakemake.output), asked.titles
-        accuracy, not_run = read_outcomes(given.accuracy, ACCURACY_COLUMNS)
-        settings, _ = read_outcomes(given.settings, SETTINGS_COLUMNS)
-        published = pd.read_csv(given.published)
-        # The protocol can be read in several ways: the paper's numbers stand beside all of them.
-        data = accuracy.loc[accuracy["experiment"].isin(asked.published), "dataset"]
-        readings = accuracy.loc[accuracy["dataset"].isin(data), "experiment"].unique()
-        papers = dict.fromkeys(readings, published_pair(published))
-        summary, pairs = lupi_summary(accuracy, papers), lupi_pairs(accuracy)
-        write_csv(out["lupi.csv"], summary)
-        write_csv(out["lupi_pairs.csv"], pairs)
-        for name, lines in (("lupi.md", table), ("lupi_verdict.md", verdict)):
-            write_text(out[name], blocks(lines, (summary, pairs), papers, titles, not_run))
-        save(differences_figure(accuracy, published, papers, titles), out, "lupi")
-        save(methods_figure(pairs, papers, titles), out, "lupi_methods")
-        save(reg_figure(settings, titles), out, "lupi_reg")
-        write_sentences(out, say(summary, pairs, settings, papers, titles))
+        outcomes = gathered(snakemake, asked)
+        report(outcomes, asked, snakemake.input, by_name(snakemake.output.shown))

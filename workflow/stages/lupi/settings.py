@@ -1,13 +1,14 @@
 """Settings of stage lupi, and what its jobs cost."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import ceil
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from workflow.data.catalogue import Facts
 from workflow.lib import models
+from workflow.lib.jobs import Job, Kind
 from workflow.lib.models import Count, Distinct, Experiments, Increasing, Positive, Repeats
 from workflow.lib.resources import PROCESSES_MB
 from workflow.stages.lupi.names import METHOD_NAMES, PREPROCESSING_NAMES
@@ -89,6 +90,19 @@ class Experiment(models.Experiment):
 
 class Lupi(Experiments[Experiment]):
     """Learning with privileged information (Section 5.3): experiments by name."""
+
+    kinds: ClassVar[Mapping[str, Kind]] = {
+        "fit": Kind("stages/lupi/fit.py", ("accuracy", "settings"))
+    }
+    paper: ClassVar[Mapping[str, str]] = {"published": "fig_lupi.csv"}
+
+    def jobs(self, seed: int) -> Iterator[Job]:
+        """Yield every job of the stage: each makes every so-manieth partition."""
+        for name, each in self.items():
+            for block in range(each.jobs):
+                numbers = list(range(block, each.partitions, each.jobs))
+                asked = each.job(name=name, seed=seed, numbers=numbers)
+                yield Job("lupi", "fit", name, str(block), asked, each.mem_mb(), each.dataset)
 
 
 SETTINGS = Lupi

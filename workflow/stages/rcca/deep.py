@@ -11,6 +11,7 @@ import pandas as pd
 from workflow.data.prepared import Prepared
 from workflow.lib.job import job
 from workflow.lib.provenance import read_prepared, write_csv
+from workflow.lib.requests import read_request
 from workflow.lib.seeding import derived_seed
 from workflow.stages.rcca.dcca import DCCA, Of2013, Today
 from workflow.stages.rcca.trial import Trial, state_file
@@ -70,7 +71,7 @@ def fit_deep(
     curve = [{**labels, **_minutes(epoch._asdict())} for epoch in model.history_]
     for number, each in enumerate(search):
         each["is_chosen"] = number == best
-    found = {"sums": [record], "curve": curve, "search": search}
+    found = {"dcca": [record], "curve": curve, "search": search}
     return {what: pd.DataFrame(rows) for what, rows in found.items()}
 
 
@@ -97,12 +98,12 @@ def _minutes(record: dict[str, Any]) -> dict[str, Any]:
 if __name__ == "__main__":
     with job(snakemake) as asked:
         data = read_prepared(snakemake.input.data)
-        made_by = {"request": snakemake.params.request, "data": data.meta}
+        made_by = {"request": read_request(snakemake.input.request), "data": data.meta}
 
         def checkpoint(candidate: int) -> Path:
             """Name a file after all that the training of a candidate depends on."""
             name = f"{asked.name}-{asked.network}-{asked.repeat}-{candidate}.npz"
-            return state_file(snakemake.params.state, name, made_by)
+            return state_file(snakemake.output.dcca, name, made_by)
 
         deep = Deep(**vars(asked))
         for what, frame in fit_deep(deep, data, checkpoint).items():

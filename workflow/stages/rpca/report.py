@@ -1,13 +1,14 @@
 """Tables, sentences and figures of stage rpca: agreement with exact methods, cost against n."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
-from workflow.lib.outcomes import read_outcomes
+from workflow.lib.outcomes import Outcomes, gathered
 from workflow.lib.provenance import write_csv, write_text
 from workflow.lib.tables import (
     FEATURES,
@@ -232,38 +233,48 @@ def on_times(laws: pd.DataFrame, titles: Titles) -> str:
     return by_title(shown, titles, say, "growth of the wall time")
 
 
+def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -> None:
+    """Write the tables and figures of the stage, and what they say.
+
+    ``asked`` are the settings of the report, ``given`` the other files it reads, ``out`` the files
+    it writes by their names.
+    """
+    titles = asked.titles
+    errors, not_run = outcomes.rows("errors", columns=ERRORS_COLUMNS)
+    merits, _ = outcomes.rows("merits", columns=MERITS_COLUMNS)
+    scores, _ = outcomes.rows("scores", columns=SCORES_COLUMNS)
+    times, _ = outcomes.rows("times", columns=TIMES_COLUMNS)
+    summary, merit, powers, laws = (
+        errors_summary(errors),
+        merits_summary(merits),
+        rates(errors),
+        exponents(times),
+    )
+    write_text(out["rpca.md"], table(errors, merits, times, not_run, titles))
+    write_csv(out["rpca.csv"], summary)
+    write_csv(out["rpca_merits.csv"], merit)
+    write_csv(out["rpca_rates.csv"], powers)
+    write_csv(out["rpca_exponents.csv"], laws)
+    figures = {
+        "rpca_pca": agreement_figure(summary, merit, "pca", titles),
+        "rpca_cca": agreement_figure(summary, merit, "cca", titles),
+        "rpca_scatter": scatter_figure(scores, titles),
+        "rpca_times": times_figure(times, laws, titles),
+    }
+    for name, figure in figures.items():
+        if f"{name}.svg" in out:
+            save(figure, out, name)
+    said = {
+        "rpca": on_agreement(summary, titles),
+        "rpca_pca": on_errors(summary, powers, "pca", titles),
+        "rpca_cca": on_errors(summary, powers, "cca", titles),
+        "rpca_scatter": on_scatter(scores, titles),
+        "rpca_times": on_times(laws, titles),
+    }
+    write_sentences(out, said)
+
+
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        given, out, titles = snakemake.input, by_name(snakemake.output), asked.titles
-        errors, not_run = read_outcomes(given.errors, ERRORS_COLUMNS)
-        merits, _ = read_outcomes(given.merits, MERITS_COLUMNS)
-        scores, _ = read_outcomes(given.scores, SCORES_COLUMNS)
-        times, _ = read_outcomes(given.get("times", []), TIMES_COLUMNS)
-        summary, merit, powers, laws = (
-            errors_summary(errors),
-            merits_summary(merits),
-            rates(errors),
-            exponents(times),
-        )
-        write_text(out["rpca.md"], table(errors, merits, times, not_run, titles))
-        write_csv(out["rpca.csv"], summary)
-        write_csv(out["rpca_merits.csv"], merit)
-        write_csv(out["rpca_rates.csv"], powers)
-        write_csv(out["rpca_exponents.csv"], laws)
-        figures = {
-            "rpca_pca": agreement_figure(summary, merit, "pca", titles),
-            "rpca_cca": agreement_figure(summary, merit, "cca", titles),
-            "rpca_scatter": scatter_figure(scores, titles),
-            "rpca_times": times_figure(times, laws, titles),
-        }
-        for name, figure in figures.items():
-            if f"{name}.svg" in out:
-                save(figure, out, name)
-        said = {
-            "rpca": on_agreement(summary, titles),
-            "rpca_pca": on_errors(summary, powers, "pca", titles),
-            "rpca_cca": on_errors(summary, powers, "cca", titles),
-            "rpca_scatter": on_scatter(scores, titles),
-            "rpca_times": on_times(laws, titles),
-        }
-        write_sentences(out, said)
+        outcomes = gathered(snakemake, asked)
+        report(outcomes, asked, snakemake.input, by_name(snakemake.output.shown))
