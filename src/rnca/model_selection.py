@@ -311,7 +311,7 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         scores = np.full((len(moments), len(self.regs), len(sizes)), np.nan)
         failures = []
         for fold, held_out in enumerate(moments):
-            train, score = _merged(moments, without=fold), _scorer(held_out)
+            train, score = _merged(moments, without=fold), scorer(held_out)
             for i, reg in enumerate(self.regs):
                 try:
                     whitened = whiten_pair(train, *check_regs(reg))
@@ -393,7 +393,7 @@ def _merged(moments: Sequence[Moments], without: int | None = None) -> Moments:
     return merged
 
 
-def _scorer(moments: Moments) -> Callable[[Matrix, Matrix], float]:
+def scorer(moments: Moments) -> Callable[[Matrix, Matrix], float]:
     """Return the sum of correlations, on the rows of moments, of the variables by bases F and G."""
     covariances = [moments.covariance(view, view) for view in range(2)]
     across = moments.covariance(0, 1)

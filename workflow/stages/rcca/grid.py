@@ -34,13 +34,16 @@ def fit_grid(experiment: Experiment, data: Prepared) -> pd.DataFrame:
     }
     model = experiment.estimator(views["train"]).draw(*views["train"])
     model.solve(model.accumulate(*views["train"]))
+    del views["train"]
     scores = {f"{part}_sum": scorer(model.accumulate(*pair)) for part, pair in views.items()}
     found = []
+    pairing = vars(experiment).get("pairing", "true")
     for reg in experiment.regs:
         for m, fitted in _path(model, experiment.sizes(model), reg):
-            labels = experiment.labels() | {"pairing": experiment.pairing, "reg": reg, "m": m}
+            labels = experiment.labels() | {"pairing": pairing, "reg": reg, "m": m}
             sums: dict[str, Any] = dict.fromkeys([*_SUMS, *_FREEDOM])
             if fitted is not None:
+                sums |= {"train_sum": fitted.training_correlations_.sum()}
                 sums |= {name: score(fitted.F_, fitted.G_) for name, score in scores.items()}
                 sums |= {name: fitted.conditioning_[name] for name in _FREEDOM}
             totals = {f"n_{part}": count for part, count in counts.items()}
@@ -65,7 +68,7 @@ def _path(model: RCCA, sizes: list[Any], reg: float) -> Iterator[tuple[int, RCCA
 def _pairs(experiment: Experiment, data: Prepared, rows: Split, part: str) -> tuple[Any, Any]:
     """Open both views of a part; unrelated pairs have the rows of the second in another order."""
     x, y = experiment.views(data, rows, part)
-    if experiment.pairing == "permuted":
+    if vars(experiment).get("pairing") == "permuted":
         seed = derived_seed(experiment.seed, "rcca", experiment.draws, experiment.repeat, "pairing")
         by_groups = experiment.split["scheme"] == "groups"
         own = getattr(rows, part)
@@ -88,6 +91,5 @@ def shuffled(
 if __name__ == "__main__":
     with job(snakemake) as asked:
         data = read_prepared(snakemake.input.data)
-        splits = [Experiment(**vars(asked) | {"repeat": repeat}) for repeat in asked.splits]
-        grids = [fit_grid(experiment, data) for experiment in splits]
+        grids = [fit_grid(Experiment(**vars(asked) | fit), data) for fit in asked.fits]
         write_csv(snakemake.output[0], pd.concat(grids, ignore_index=True))

@@ -119,9 +119,7 @@ def linear_summary(
     return found.assign(difference_low=low, difference_high=high)
 
 
-def linear_blocks(
-    found: pd.DataFrame, not_run: Mapping[str, str], titles: Titles
-) -> list[Block]:
+def linear_blocks(found: pd.DataFrame, not_run: Mapping[str, str], titles: Titles) -> list[Block]:
     """Lay out `linear_summary`, one block per experiment."""
     columns: Columns = {
         "linear CCA": text("tuned"),
@@ -140,7 +138,9 @@ def linear_blocks(
     def made(name: str, title: str) -> Block:
         rows = found[found["experiment"] == name]
         splits = counted(rows["repeats"].max(), "split")
-        return block(title, f"sum of test correlations, mean ± deviation over {splits}", columns, rows)
+        return block(
+            title, f"sum of test correlations, mean ± deviation over {splits}", columns, rows
+        )
 
     return by_experiment(titles, not_run, made)
 
@@ -238,7 +238,7 @@ def overfitting_blocks(
 ) -> list[Block]:
     """Lay out `overfitting_fits`, one block per experiment."""
     columns: Columns = {
-        **{"method": FIT["method"]},
+        "method": FIT["method"],
         "fits": value("fits", "d"),
         "largest gap": value("gap_max"),
         "rank correlation with (d_x + d_y)/n": value("rank_load"),

@@ -3,6 +3,8 @@
 rcca_fit = plan.rows("rcca", "fit")
 rcca_shard = plan.rows("rcca", "shard")
 rcca_cv = plan.rows("rcca", "cv")
+rcca_grid = plan.rows("rcca", "grid")
+rcca_linear = plan.rows("rcca", "linear")
 rcca_model = plan.rows("rcca", "model")
 rcca_timing = plan.rows("rcca", "timing")
 rcca_svd = plan.rows("rcca", "svd")
@@ -74,6 +76,46 @@ rule rcca_cv:
         runtime=growing(60),
     script:
         "cv.py"
+
+
+rule rcca_grid:
+    input:
+        request=rcca_grid.request,
+        data=rcca_grid.data,
+    output:
+        **rcca_grid.outputs,
+    log:
+        rcca_grid.log,
+    benchmark:
+        rcca_grid.benchmark
+    conda:
+        "../../envs/rnca.yaml"
+    threads: settings.threads
+    resources:
+        mem_mb=rcca_grid.mem_mb,
+        runtime=growing(120),
+    script:
+        "grid.py"
+
+
+rule rcca_linear:
+    input:
+        request=rcca_linear.request,
+        data=rcca_linear.data,
+    output:
+        **rcca_linear.outputs,
+    log:
+        rcca_linear.log,
+    benchmark:
+        rcca_linear.benchmark
+    conda:
+        "../../envs/rnca.yaml"
+    threads: settings.threads
+    resources:
+        mem_mb=rcca_linear.mem_mb,
+        runtime=growing(60),
+    script:
+        "grid.py"
 
 
 # On the rows of the first repeat.

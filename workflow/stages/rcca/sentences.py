@@ -11,6 +11,7 @@ from workflow.lib.tables import (
     at_largest_m,
     by_title,
     minutes,
+    plus_minus,
     sentence,
     span,
 )

@@ -66,15 +66,28 @@ def test_amounts_double_with_each_attempt():
 
 def test_jobs_are_asked_for_what_they_depend_on():
     cv = {"regs": [1e-8, 1e-3], "features": [10]}
-    own = checked(cv=cv, other_regs=[1e-6], dcca={"widths": [8], "repeats": 2})["one"]
+    own = checked(cv=cv, dcca={"widths": [8], "repeats": 2})["one"]
     job = own.job(name="one", repeat=0, seed=1) | own.choice("cv")
-    assert (job["features"], job["other_regs"], job["folds"]) == ([10], [1e-8, 1e-3], 3)
+    assert (job["features"], job["regs"], job["folds"]) == ([10], [1e-8, 1e-3], 3)
     assert "features" not in checked(cv={"regs": [1e-8]})["one"].choice("cv")  # then the fit's
     job = own.baseline("dcca", name="one", repeat=1, seed=3)
     assert (job["draws"], job["repeat"], job["components"]) == ("one", 1, 5)
     assert job["split"] == ONE["split"]
     assert job["baseline"]["batch_size"] == 500
     assert "repeats" not in job["baseline"]
+
+
+def test_the_grid_has_all_m_in_its_first_repeat_and_unrelated_pairs_if_wanted():
+    grid = {"regs": [1e-3], "features": [10], "unrelated": True}
+    stage = checked(features=[10, 20], repeats=2, grid=grid)
+    jobs = [job.settings for job in stage.jobs(1) if job.kind == "grid"]
+    assert [job["feature_map"] for job in jobs] == stage["one"].maps
+    assert jobs[0]["fits"] == [
+        {"repeat": 0, "features": [10, 20]},
+        {"repeat": 1, "features": [10]},
+        {"repeat": 0, "features": [10], "pairing": "permuted"},
+    ]
+    assert stage["one"].mem_mb("grid") > stage["one"].mem_mb()
 
 
 def test_deep_cca_has_the_repeats_of_its_experiment_unless_it_asks_for_fewer():
