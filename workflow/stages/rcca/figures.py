@@ -26,7 +26,6 @@ from workflow.lib.figures import (
 )
 from workflow.lib.provenance import read_csv
 from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES, METHODS, comparable
-from workflow.stages.rcca.grid_tables import PAIRING_NAMES
 from workflow.stages.rcca.tables import PROTOCOL_NAMES, Series, Titles, of_series, with_protocol
 
 _NAMES = MAP_NAMES | BASELINE_NAMES
@@ -216,7 +215,7 @@ def _against_minutes(axes: Any, rows: pd.DataFrame, epochs: pd.DataFrame) -> Non
 
 @matplotlib.rc_context(STYLE)
 def overfitting_figure(found: pd.DataFrame, titles: Titles, series: Series) -> Figure:
-    """Gap between training and test correlation against the load, as `overfitting` has them.
+    """Gap between training and test correlation against the effective dimension: points of `gaps`.
 
     A panel per experiment, or per protocol of a series; unrelated pairs are hollow, and the line is
     the noise level of views with equal degrees of freedom.
@@ -229,13 +228,13 @@ def overfitting_figure(found: pd.DataFrame, titles: Titles, series: Series) -> F
         shares = np.linspace(0, 0.5, 100)
         level = 2 * np.sqrt(shares * (1 - shares))
         axes.plot(2 * shares, level, color=GREY, linestyle="--", label="noise level")
-        for kind, pairing in product(MAP_NAMES, PAIRING_NAMES):
+        for kind, pairing in product(MAP_NAMES, ("paired", "permuted")):
             own = rows[(rows["feature_map"] == kind) & (rows["pairing"] == pairing)]
             look = {"marker": "P", **LOOK[kind], "linestyle": "none", "label": MAP_NAMES[kind]}
             if pairing == "permuted":
                 look |= {"markerfacecolor": "white", "label": f"{MAP_NAMES[kind]}, unrelated pairs"}
             if len(own):
-                axes.plot(own["load"], own["gap"], **look)
+                axes.plot(own["effective_dimension"], own["gap"], **look)
     legend(figure, [axes for (axes,) in panels])
     return figure
 

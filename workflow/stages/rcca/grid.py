@@ -37,7 +37,7 @@ def fit_grid(experiment: Experiment, data: Prepared) -> pd.DataFrame:
     del views["train"]
     scores = {f"{part}_sum": scorer(model.accumulate(*pair)) for part, pair in views.items()}
     found = []
-    pairing = vars(experiment).get("pairing", "true")
+    pairing = vars(experiment).get("pairing", "paired")
     for reg in experiment.regs:
         for m, fitted in _path(model, experiment.sizes(model), reg):
             labels = experiment.labels() | {"pairing": pairing, "reg": reg, "m": m}
@@ -88,8 +88,22 @@ def shuffled(
     return np.concatenate([np.flatnonzero(groups == name) for name in names])
 
 
+def tuned(experiment: Experiment, data: Prepared) -> pd.DataFrame:
+    """Return the rows of a grid at the fixed reg and at the one with the best tuning sum.
+
+    ``on_edge`` tells whether the latter is the least or the largest of them.
+    """
+    grid = fit_grid(experiment, data)
+    ends = [min(experiment.regs), max(experiment.regs)]
+    best: pd.DataFrame = grid.loc[[grid["tune_sum"].astype(float).idxmax()]]
+    fixed = grid[grid["reg"] == experiment.reg].assign(tuned=False, on_edge=False)
+    chosen = best.assign(tuned=True, on_edge=best["reg"].isin(ends))
+    return pd.concat([fixed, chosen], ignore_index=True)
+
+
 if __name__ == "__main__":
     with job(snakemake) as asked:
         data = read_prepared(snakemake.input.data)
-        grids = [fit_grid(Experiment(**vars(asked) | fit), data) for fit in asked.fits]
+        make = tuned if snakemake.rule == "rcca_linear" else fit_grid
+        grids = [make(Experiment(**vars(asked) | fit), data) for fit in asked.fits]
         write_csv(snakemake.output[0], pd.concat(grids, ignore_index=True))

@@ -1,18 +1,19 @@
 """Tables of the grid of m and reg: sums, overfitting and its forecast; and linear CCA, tuned."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from workflow.lib.tables import beside_published, half_width, number, span
+from workflow.lib.tables import MAP_NAMES, beside_published, half_width, number, span
 from workflow.stages.rcca.table1 import rcca_summary
 from workflow.stages.rcca.tables import (
     FIT,
     Block,
     Columns,
+    Series,
     Titles,
     block,
     by_experiment,
@@ -27,12 +28,19 @@ GRID_COLUMNS = (
     *_FIT, "dataset", "repeat", "pairing", "components", "n_train", "n_test", "train_sum",
     "tune_sum", "test_sum", "degrees_of_freedom_x", "degrees_of_freedom_y", "noise_level",
 )  # fmt: skip
-PAIRING_NAMES = {"true": "pairs of the data", "permuted": "unrelated pairs"}
+PREDICTORS = ["effective_dimension", "m_over_n"]
+OVERFITTING_COLUMNS = [
+    "dataset", "feature_map", "predictor", "fits", "gap_max", "spearman", "spearman_low",
+    "spearman_high", "better", "better_low", "better_high", "transfer_error", "transfer_error_low",
+    "transfer_error_high", "forecast_error", "excess",
+]  # fmt: skip
+_SAMPLES = 500
+LINEAR_COLUMNS = (*GRID_COLUMNS, "tuned", "on_edge")
 
 
 def related(grid: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that are fitted to the pairs of the data; all, if no other are known."""
-    return grid[grid["pairing"] == "true"] if "pairing" in grid else grid
+    return grid[grid["pairing"] == "paired"] if "pairing" in grid else grid
 
 
 def by_reg(
@@ -82,25 +90,14 @@ def _with_difference(row: Any, is_best: bool) -> str:
 
 
 def linear_summary(
-    linear: pd.DataFrame, fixed: Mapping[str, float], paper: tuple[pd.DataFrame, Collection[str]]
+    linear: pd.DataFrame, published: pd.DataFrame, experiments: Collection[str]
 ) -> pd.DataFrame:
     """Compare linear CCA with reg chosen on tuning rows and with the fixed one, over splits.
 
     ``difference`` is the mean less the paper's, with the 95 % interval of the mean (Student's);
     ``on_edge`` tells whether the least or the largest reg was chosen in a split.
     """
-    tried = linear.dropna(subset=["tune_sum", "test_sum"])
-    best = tried.loc[tried.groupby(["experiment", "repeat"])["tune_sum"].idxmax()]
-    regs = linear.groupby("experiment")["reg"]
-    ends = [best["reg"] == best["experiment"].map(end) for end in (regs.min(), regs.max())]
-    untuned = tried[tried["reg"] == tried["experiment"].map(fixed)]
-    rows = pd.concat(
-        [
-            untuned.assign(tuned="untuned", is_end=False),
-            best.assign(tuned="tuned", is_end=ends[0] | ends[1]),
-        ]
-    )
-    found = rows.groupby(["experiment", "tuned"], sort=False).agg(
+    found = linear.groupby(["experiment", "tuned"], sort=False).agg(
         dataset=("dataset", "first"),
         feature_map=("feature_map", "first"),
         components=("components", "first"),
@@ -111,18 +108,23 @@ def linear_summary(
         test_min=("test_sum", "min"),
         reg_min=("reg", "min"),
         reg_max=("reg", "max"),
-        on_edge=("is_end", "any"),
+        on_edge=("on_edge", "any"),
     )
-    found = beside_published(found.reset_index(), *paper)
+    found = beside_published(found.reset_index(), published, experiments)
     half = half_width(found["test_sd"] / np.sqrt(found["repeats"]), found["repeats"] - 1)
     low, high = found["difference"] - half, found["difference"] + half
     return found.assign(difference_low=low, difference_high=high)
 
 
+def tuning(is_tuned: bool) -> str:
+    """Say how reg was set."""
+    return "tuned" if is_tuned else "untuned"
+
+
 def linear_blocks(found: pd.DataFrame, not_run: Mapping[str, str], titles: Titles) -> list[Block]:
     """Lay out `linear_summary`, one block per experiment."""
     columns: Columns = {
-        "linear CCA": text("tuned"),
+        "linear CCA": lambda row: tuning(row["tuned"]),
         "reg": lambda row: span([row["reg_min"], row["reg_max"]], "g"),
         "test": spread("test"),
         "least": value("test_min"),
@@ -145,37 +147,100 @@ def linear_blocks(found: pd.DataFrame, not_run: Mapping[str, str], titles: Title
     return by_experiment(titles, not_run, made)
 
 
-def overfitting(grid: pd.DataFrame) -> pd.DataFrame:
-    """Mean over repeats of each fit's gap between training and test rows, and what foretells it.
+def gaps(grid: pd.DataFrame, series: Series) -> pd.DataFrame:
+    """Give each fit of the grid its gap between training and test rows, and what may foretell it.
 
-    ``gap`` is per component. ``load`` are the degrees of freedom of both views over those of the
-    rows, ``features_load`` the features of both views over them. ``expected`` is the test sum that
-    `expected_correlation` makes of the training sum.
+    ``gap`` is per component. ``effective_dimension`` are the degrees of freedom of both views over
+    those of the rows, ``m_over_n`` the features of both views over them. ``expected`` is the test
+    sum that `expected_correlation` makes of the training sum. ``data`` names what is pooled: the
+    dataset, or dataset and protocol of a series.
     """
     rows = grid.dropna(subset=["train_sum", "test_sum"])
-    freedom = rows["n_train"] - 1
+    freedom, k = rows["n_train"] - 1, rows["components"]
     shares = [rows[f"degrees_of_freedom_{view}"] / freedom for view in "xy"]
-    k = rows["components"]
-    expected = expected_correlation(rows["train_sum"] / k, *shares)
-    rows = rows.assign(
+    pooled = {name: f"{of['paper'] or of['name']}-{of['protocol']}" for name, of in series.items()}
+    return rows.assign(
+        data=rows["experiment"].map(pooled).fillna(rows["dataset"]),
         gap=(rows["train_sum"] - rows["test_sum"]) / k,
-        load=shares[0] + shares[1],
-        features_load=2 * rows["m"] / freedom,
-        expected=expected * k,
+        effective_dimension=shares[0] + shares[1],
+        m_over_n=2 * rows["m"] / freedom,
+        expected=expected_correlation(rows["train_sum"] / k, *shares) * k,
     )
-    means = rows.groupby([*_FIT[:2], "pairing", *_FIT[2:]], sort=False).agg(
-        dataset=("dataset", "first"),
-        repeats=("repeat", "nunique"),
-        components=("components", "first"),
-        train=("train_sum", "mean"),
-        test=("test_sum", "mean"),
-        gap=("gap", "mean"),
-        load=("load", "mean"),
-        features_load=("features_load", "mean"),
-        noise_level=("noise_level", "mean"),
-        expected=("expected", "mean"),
-    )
-    return means.reset_index()
+
+
+def overfitting(found: pd.DataFrame) -> pd.DataFrame:
+    """Say how well either predictor foretells `gaps`, by data and map, and for all random maps.
+
+    ``spearman`` is the rank correlation over m, reg and splits, ``better`` the same less that of
+    m/n, both with a 95 % interval by bootstrap over splits, folds and speakers. For all maps a law
+    gap = c·predictor^p is fitted to the first data, and ``transfer_error`` is its median error on
+    others, relative to the gap. ``forecast_error`` is that of ``expected``, per component, and
+    ``excess`` the largest training correlation of unrelated pairs, a mean over components, over the
+    noise level.
+    """
+    random = found[found["feature_map"] != "linear"].assign(feature_map="all")
+    rows = []
+    laws: dict[str, Any] = {}
+    for (data, kind), fits in pd.concat([found, random]).groupby(
+        ["data", "feature_map"], sort=False
+    ):
+        own, unrelated = related(fits), fits[fits["pairing"] == "permuted"]
+        noise = unrelated["train_sum"] / unrelated["components"] / unrelated["noise_level"]
+        off = (own["expected"] - own["test_sum"]).abs() / own["components"]
+        ranks = _by_bootstrap(own, _ranks, PREDICTORS)
+        for at, predictor in enumerate(PREDICTORS):
+            row = {"dataset": data, "feature_map": kind, "predictor": predictor, "fits": len(own)}
+            row |= {
+                "gap_max": own["gap"].max(),
+                "forecast_error": off.mean(),
+                "excess": noise.max(),
+            }
+            row |= _interval("spearman", ranks[:, at])
+            row |= _interval("better", ranks[:, at] - ranks[:, PREDICTORS.index("m_over_n")])
+            if kind == "all":
+                law = laws.setdefault(predictor, (data, _law(own, predictor)))
+                if law[0] != data:
+                    errors = _by_bootstrap(own, _error, law[1], predictor)
+                    row |= _interval("transfer_error", errors[:, 0])
+            rows.append(row)
+    return pd.DataFrame(rows, columns=OVERFITTING_COLUMNS)
+
+
+def _ranks(rows: pd.DataFrame, predictors: Sequence[str]) -> list[float]:
+    """Return Spearman's correlation of the gap with each predictor."""
+    ranked = rows[["gap", *predictors]].rank()
+    return [float(ranked["gap"].corr(ranked[name])) for name in predictors]
+
+
+def _law(rows: pd.DataFrame, predictor: str) -> npt.NDArray[np.float64]:
+    """Fit log gap = p·log predictor + log c by least squares; return p and log c."""
+    own = rows[(rows["gap"] > 0) & (rows[predictor] > 0)]
+    law: npt.NDArray[np.float64] = np.polyfit(np.log(own[predictor]), np.log(own["gap"]), 1)
+    return law
+
+
+def _error(rows: pd.DataFrame, law: npt.NDArray[np.float64], predictor: str) -> list[float]:
+    """Return the median error of the gap that a law foretells, relative to the gap."""
+    foretold = np.exp(np.polyval(law, np.log(rows[predictor])))
+    return [float(((foretold - rows["gap"]).abs() / rows["gap"].abs()).median())]
+
+
+def _by_bootstrap(
+    rows: pd.DataFrame, measure: Callable[..., Sequence[float]], *more: Any
+) -> npt.NDArray[np.float64]:
+    """Measure all rows, and then samples of their splits, folds and speakers, a line each."""
+    units = [unit for _, unit in rows.groupby(["experiment", "repeat"])]
+    rng = np.random.default_rng(0)
+    count = _SAMPLES if len(units) > 1 else 0
+    draws = rng.integers(len(units), size=(count, len(units)))
+    samples = [pd.concat([units[at] for at in draw]) for draw in draws]
+    return np.array([measure(part, *more) for part in [rows, *samples]])
+
+
+def _interval(name: str, values: npt.NDArray[np.float64]) -> dict[str, float]:
+    """Name the first value, and the ends of 95 % of the others if there are any."""
+    low, high = np.nanquantile(values[1:], [0.025, 0.975]) if len(values) > 1 else (np.nan, np.nan)
+    return {name: values[0], f"{name}_low": low, f"{name}_high": high}
 
 
 def expected_correlation(
@@ -201,54 +266,27 @@ def expected_correlation(
     return np.where(is_lost, 0.0, found)
 
 
-def overfitting_fits(found: pd.DataFrame) -> pd.DataFrame:
-    """Say how well the load, or the number of features, orders the gaps of each experiment's maps.
-
-    Spearman's correlations over m and reg, and ``error``: how far `expected_correlation` is off per
-    component, on average. For unrelated pairs also ``excess``: the largest training correlation, as
-    a mean over components, over the noise level.
-    """
-    rows = []
-    for (name, kind), own in found.groupby(["experiment", "feature_map"], sort=False):
-        true, unrelated = (own[own["pairing"] == pairing] for pairing in PAIRING_NAMES)
-        off = (true["expected"] - true["test"]).abs() / true["components"]
-        noise = unrelated["train"] / unrelated["components"] / unrelated["noise_level"]
-        rows.append(
-            {
-                "experiment": name,
-                "dataset": own["dataset"].iloc[0],
-                "feature_map": kind,
-                "fits": len(true),
-                "gap_max": true["gap"].max(),
-                "rank_load": true["gap"].corr(true["load"], method="spearman"),
-                "rank_features": true["gap"].corr(true["features_load"], method="spearman"),
-                "error": off.mean(),
-                "excess": noise.max(),
-            }
-        )
-    columns = [
-        "experiment", "dataset", "feature_map", "fits", "gap_max", "rank_load", "rank_features",
-        "error", "excess",
-    ]  # fmt: skip
-    return pd.DataFrame(rows, columns=columns)
-
-
-def overfitting_blocks(
-    fits: pd.DataFrame, not_run: Mapping[str, str], titles: Titles
-) -> list[Block]:
-    """Lay out `overfitting_fits`, one block per experiment."""
+def overfitting_blocks(found: pd.DataFrame) -> list[Block]:
+    """Lay out `overfitting`, one block per data: a line per map, both predictors beside it."""
     columns: Columns = {
-        "method": FIT["method"],
+        "method": lambda row: MAP_NAMES.get(row["feature_map"], "all random features"),
         "fits": value("fits", "d"),
         "largest gap": value("gap_max"),
-        "rank correlation with (d_x + d_y)/n": value("rank_load"),
-        "with 2m/n": value("rank_features"),
-        "error of the forecast": value("error", ".3f"),
+        "rank correlation with (d_x + d_y)/n": lambda row: _ranged(row, "spearman"),
+        "less that with 2m/n": lambda row: _ranged(row, "better"),
+        "law of the first data: error": lambda row: _ranged(row, "transfer_error"),
+        "error of the forecast": value("forecast_error", ".3f"),
         "unrelated pairs over the noise level": value("excess"),
     }
+    rows = found[found["predictor"] == PREDICTORS[0]]
+    about = "training minus test correlation, per component"
+    return [
+        block(str(data), about, columns, own) for data, own in rows.groupby("dataset", sort=False)
+    ]
 
-    def made(name: str, title: str) -> Block:
-        rows = fits[fits["experiment"] == name]
-        return block(title, "training minus test correlation, per component", columns, rows)
 
-    return by_experiment(titles, not_run, made)
+def _ranged(row: Any, name: str) -> str:
+    if pd.isna(row[name]):
+        return "–"
+    ends = f" [{row[f'{name}_low']:.2f}, {row[f'{name}_high']:.2f}]"
+    return f"{row[name]:.2f}" + ("" if pd.isna(row[f"{name}_low"]) else ends)

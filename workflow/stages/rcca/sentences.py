@@ -15,6 +15,7 @@ from workflow.lib.tables import (
     sentence,
     span,
 )
+from workflow.stages.rcca.grid_tables import tuning
 from workflow.stages.rcca.tables import (
     Series,
     Titles,
@@ -159,7 +160,7 @@ def on_linear(linear: pd.DataFrame, titles: Titles) -> str:
     clauses = []
     for name, rows in linear.groupby("experiment", sort=False):
         sums = [
-            f"{row['tuned']} {plus_minus(row['test_mean'], row['test_sd'])}"
+            f"{tuning(row['tuned'])} {plus_minus(row['test_mean'], row['test_sd'])}"
             + (f" ({row['difference']:+.2f} against the paper)" if row["paper"] > 0 else "")
             for row in rows.to_dict("records")
         ]
@@ -167,17 +168,18 @@ def on_linear(linear: pd.DataFrame, titles: Titles) -> str:
     return sentence(clauses, "test sum of linear CCA")
 
 
-def on_overfitting(fits: pd.DataFrame) -> str:
+def on_overfitting(found: pd.DataFrame) -> str:
     """Say whether degrees of freedom or numbers of features order the gaps, and how well."""
-    random = fits[fits["feature_map"].isin(list(FEATURES))]
+    random = found[found["feature_map"].isin(list(FEATURES))]
     if not len(random):
         return ""
+    ranks = {name: span(rows["spearman"]) for name, rows in random.groupby("predictor")}
     return sentence(
         [
             "rank correlation of the gap between training and test rows with (d_x + d_y)/n "
-            f"{span(random['rank_load'])}, with 2m/n {span(random['rank_features'])}",
-            f"from training rows the test correlation is foretold within {span(random['error'])} "
-            "per component",
+            f"{ranks['effective_dimension']}, with 2m/n {ranks['m_over_n']}",
+            "from training rows the test correlation is foretold within "
+            f"{span(random['forecast_error'])} per component",
         ]
     )
 

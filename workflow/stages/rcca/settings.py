@@ -405,7 +405,6 @@ class Rcca(Experiments[Experiment]):
             "variants": self.variants(),
             "compared": self.compared(),
             "tuned": self.tuned(),
-            "gridded": self.gridded(),
         }
 
     @model_validator(mode="before")

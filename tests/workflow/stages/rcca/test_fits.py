@@ -22,7 +22,7 @@ from workflow.stages.rcca.cv import cross_validate, searched
 from workflow.stages.rcca.deep import NETWORKS, Deep, fit_deep
 from workflow.stages.rcca.figures import read_models
 from workflow.stages.rcca.fit import Experiment, accumulate_shard, fit_path
-from workflow.stages.rcca.grid import fit_grid, shuffled
+from workflow.stages.rcca.grid import fit_grid, shuffled, tuned
 from workflow.stages.rcca.kernel import KCCA_COLUMNS, PartialRows, fit_kcca
 from workflow.stages.rcca.model import fit_model
 from workflow.stages.rcca.tables import INFERENCE_COLUMNS
@@ -108,8 +108,9 @@ def test_the_grid_has_the_sums_of_fits_of_their_own(data, kind):
         alone = fit_path(experiment(feature_map=kind, reg=reg, split=split), data).sums
         found = rows[columns].reset_index(drop=True)
         pd.testing.assert_frame_equal(found, alone[columns], rtol=1e-6)
-    assert grid["tune_sum"].between(0.8 * grid["test_sum"], 1.2 * grid["test_sum"]).all()
-    assert grid["pairing"].eq("true").all()
+    assert grid["tune_sum"].between(0, 3).all()
+    assert not np.isclose(grid["tune_sum"], grid["test_sum"]).any()
+    assert grid["pairing"].eq("paired").all()
 
 
 def test_unrelated_pairs_leave_nothing_on_test_rows(data):
@@ -118,6 +119,16 @@ def test_unrelated_pairs_leave_nothing_on_test_rows(data):
     assert (grid["test_sum"] < 0.3 * true["test_sum"]).all()
     assert (grid["train_sum"] < 1.1 * grid["noise_level"] * grid["components"]).all()
     assert grid["tune_sum"].isna().all()
+
+
+def test_linear_cca_is_tuned_on_tuning_rows_and_kept_untuned_beside(data):
+    split = SPLIT | {"train": 6000, "tune": 500}
+    fit = experiment(feature_map="linear", regs=[1e-3, 1e3], split=split)
+    grid, rows = fit_grid(fit, data), tuned(fit, data)
+    assert rows["tuned"].tolist() == [False, True]
+    assert rows["reg"][0] == fit.reg
+    assert rows["tune_sum"][1] == grid["tune_sum"].max()
+    assert rows["on_edge"].tolist() == [False, True]
 
 
 def test_other_order_of_rows_keeps_groups_together():

@@ -150,7 +150,7 @@ def test_other_regs_stand_beside_the_fixed_one_and_the_paper():
     fits = sums[sums["experiment"] == "mnist"]
     near, far = (fits.assign(reg=reg, test_sum=fits["test_sum"] - less) for reg, less in REGS)
     unrelated = far.assign(pairing="permuted", test_sum=0.0)
-    grid = pd.concat([fits.assign(test_sum=0.0), near, far]).assign(pairing="true")
+    grid = pd.concat([fits.assign(test_sum=0.0), near, far]).assign(pairing="paired")
     found = grid_tables.by_reg(sums, pd.concat([grid, unrelated]), PUBLISHED, TITLES)
     nearest = grid_tables.nearest_reg(found, {"mnist": 1e-8})
     assert set(nearest["reg"]) == {1e-6}
@@ -164,7 +164,7 @@ def test_other_regs_stand_beside_the_fixed_one_and_the_paper():
 REGS = ((1e-6, 0.6), (1e-2, 5.0))
 
 
-def grid_of(gaps, pairing="true"):
+def grid_of(gaps, pairing="paired"):
     """Make fits with 100 and 200 features a view, half of them degrees of freedom."""
     columns = "experiment feature_map m reg train_sum test_sum pairing"
     rows = [("e", "fourier", m, 1e-8, 5.0, 5.0 - gap, pairing) for m, gap in gaps.items()]
@@ -174,22 +174,41 @@ def grid_of(gaps, pairing="true"):
 
 
 def test_overfitting_compares_gaps_with_degrees_of_freedom_per_row():
-    unrelated = grid_of({100: 5.0}, "permuted")
-    found = grid_tables.overfitting(pd.concat([grid_of({100: 0.5, 200: 1.5}), unrelated]))
-    assert found["gap"].tolist() == pytest.approx([0.05, 0.15, 0.5])
-    assert found["load"].tolist() == pytest.approx([0.1, 0.2, 0.1])
-    assert found["features_load"].tolist() == pytest.approx([0.2, 0.4, 0.2])
-    (row,) = grid_tables.overfitting_fits(found).to_dict("records")
-    assert (row["fits"], row["rank_load"], row["excess"]) == (2, 1.0, 1.0)
-    true = found[found["pairing"] == "true"]
-    assert row["error"] == pytest.approx(np.mean(abs(true["expected"] - true["test"])) / 10)
-    said = sentences.on_overfitting(grid_tables.overfitting_fits(found))
-    assert "with (d_x + d_y)/n 1.00, with 2m/n 1.00" in said
-    (axes,) = figures.overfitting_figure(found, {"e": "E"}, {}).axes
+    near, far = {100: 0.5, 200: 1.5, 300: 1.4}, {100: 0.7, 200: 1.2, 300: 4.0}
+    pairs = [grid_of(near), grid_of(far).assign(repeat=1), grid_of({100: 5.0}, "permuted")]
+    other = grid_of({100: 1.0, 200: 2.0}).assign(experiment="o", dataset="other")
+    found = grid_tables.gaps(pd.concat([*pairs, other]), {})
+    assert found["gap"].head(3).tolist() == pytest.approx([0.05, 0.15, 0.14])
+    assert found["effective_dimension"].head(3).tolist() == pytest.approx([0.1, 0.2, 0.3])
+    assert found["m_over_n"].head(3).tolist() == pytest.approx([0.2, 0.4, 0.6])
+    rows = grid_tables.overfitting(found)
+    assert len(rows) == 2 * 2 * 2
+    first = rows.iloc[0]
+    six = found[found["pairing"] == "paired"].head(6)
+    rank = stats.spearmanr(six["gap"], six["effective_dimension"]).statistic
+    assert (first["fits"], first["better"], first["excess"]) == (6, 0.0, 1.0)
+    assert first["spearman"] == pytest.approx(rank)
+    assert first["spearman_low"] <= rank <= first["spearman_high"] == 1
+    error = np.mean(abs(six["expected"] - six["test_sum"])) / 10
+    assert first["forecast_error"] == pytest.approx(error)
+    law = np.polyfit(np.log(six["effective_dimension"]), np.log(six["gap"]), 1)
+    foretold = np.exp(np.polyval(law, np.log([0.1, 0.2])))
+    last = rows[(rows["dataset"] == "other") & (rows["feature_map"] == "all")].iloc[0]
+    median = np.median(abs(foretold - [0.1, 0.2]) / [0.1, 0.2])
+    assert last["transfer_error"] == pytest.approx(median)
+    assert rows["transfer_error"].notna().sum() == 2
+    assert f"with (d_x + d_y)/n {rank:.2f} to 1.00, with" in sentences.on_overfitting(rows)
+    axes, _, *_ = figures.overfitting_figure(found, {"e": "E", "o": "O"}, {}).axes
     drawn = lines_of(axes)
     assert drawn["RCCA, Fourier, unrelated pairs"] == [[pytest.approx(0.1), pytest.approx(0.5)]]
-    (lines,) = grid_tables.overfitting_blocks(grid_tables.overfitting_fits(found), {}, {"e": "E"})
-    assert lines.cells[0][:2] == ["RCCA, Fourier", "2"]
+    one, _ = grid_tables.overfitting_blocks(rows)
+    assert [row[:2] for row in one.cells] == [["RCCA, Fourier", "6"], ["all random features", "6"]]
+
+
+def test_experiments_of_a_series_are_pooled_by_protocol():
+    series = {"e": {"name": "z", "title": "Z", "paper": "xrmb", "protocol": "utterances"}}
+    found = grid_tables.gaps(grid_of({100: 0.5}), series)
+    assert set(grid_tables.overfitting(found)["dataset"]) == {"xrmb-utterances"}
 
 
 def test_forecast_of_a_test_correlation_is_that_of_simulated_views():
@@ -208,25 +227,20 @@ def test_forecast_of_a_test_correlation_is_that_of_simulated_views():
     assert grid_tables.expected_correlation(0.7, 0.0, 0.0) == pytest.approx(0.7)
 
 
-def test_linear_cca_is_tuned_on_tuning_rows_of_each_split():
-    columns = "repeat reg tune_sum test_sum"
-    rows = [(0, 1e-8, 3.0, 28.5), (0, 1.0, 4.0, 28.0), (1, 1e-8, 5.0, 20.0), (1, 1.0, 4.0, 30.0)]
+def test_linear_cca_over_splits_stands_beside_the_paper():
+    rows = [(0, 28.5, False), (0, 28.0, True), (1, 20.0, False), (1, 30.0, True)]
     linear = frame(
-        columns, *rows, experiment="mnist", dataset="mnist", feature_map="linear", components=50,
-        n_train=54000,
+        "repeat test_sum tuned", *rows, experiment="mnist", dataset="mnist", feature_map="linear",
+        components=50, n_train=54000, reg=1.0, on_edge=False,
     )  # fmt: skip
-    found = grid_tables.linear_summary(linear, {"mnist": 1e-8}, (PUBLISHED, ["mnist"]))
-    tuned = found.set_index("tuned")
-    assert tuned["test_mean"].to_dict() == {"untuned": 24.25, "tuned": 24.0}
-    assert tuned["test_min"].to_dict() == {"untuned": 20.0, "tuned": 20.0}
-    assert tuned["on_edge"].to_dict() == {"untuned": False, "tuned": True}
-    assert tuned.loc["tuned", "difference"] == pytest.approx(24.0 - 28.0)
-    interval = stats.ttest_1samp([28.0 - 28.0, 20.0 - 28.0], 0).confidence_interval()
-    low, high = tuned.loc["tuned", ["difference_low", "difference_high"]]
-    assert (low, high) == pytest.approx(tuple(interval))
+    found = grid_tables.linear_summary(linear, PUBLISHED, ["mnist"])
+    assert found["test_mean"].tolist() == [24.25, 29.0]
+    assert found["test_min"].tolist() == [20.0, 28.0]
+    interval = stats.ttest_1samp([0.0, 2.0], 0).confidence_interval()
+    ends = found.loc[1, ["difference_low", "difference_high"]].tolist()
+    assert ends == pytest.approx(list(interval))
     (lines,) = grid_tables.linear_blocks(found, {}, {"mnist": "MNIST"})
     assert [row[0] for row in lines.cells] == ["untuned", "tuned"]
-    assert lines.cells[1][1] == "1e-08 to 1"
     assert "MNIST: untuned 24.25 ± 6.01" in sentences.on_linear(found, {"mnist": "MNIST"})
 
 
