@@ -95,10 +95,13 @@ def tuned(experiment: Experiment, data: Prepared) -> pd.DataFrame:
     """
     grid = fit_grid(experiment, data)
     ends = [min(experiment.regs), max(experiment.regs)]
-    best: pd.DataFrame = grid.loc[[grid["tune_sum"].astype(float).idxmax()]]
-    fixed = grid[grid["reg"] == experiment.reg].assign(tuned=False, on_edge=False)
-    chosen = best.assign(tuned=True, on_edge=best["reg"].isin(ends))
-    return pd.concat([fixed, chosen], ignore_index=True)
+    best = grid.nlargest(1, "tune_sum")
+    rows = [
+        grid[grid["reg"] == experiment.reg].assign(tuned=False, on_edge=False),
+        best.assign(tuned=True, on_edge=best["reg"].isin(ends)),
+    ]
+    found: pd.DataFrame = pd.concat(rows, ignore_index=True)
+    return found
 
 
 if __name__ == "__main__":

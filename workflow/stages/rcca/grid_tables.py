@@ -159,8 +159,9 @@ def gaps(grid: pd.DataFrame, series: Series) -> pd.DataFrame:
     freedom, k = rows["n_train"] - 1, rows["components"]
     shares = [rows[f"degrees_of_freedom_{view}"] / freedom for view in "xy"]
     pooled = {name: f"{of['paper'] or of['name']}-{of['protocol']}" for name, of in series.items()}
+    labels = rows["experiment"], rows["dataset"]
     return rows.assign(
-        data=rows["experiment"].map(pooled).fillna(rows["dataset"]),
+        data=[pooled.get(name, data) for name, data in zip(*labels, strict=True)],
         gap=(rows["train_sum"] - rows["test_sum"]) / k,
         effective_dimension=shares[0] + shares[1],
         m_over_n=2 * rows["m"] / freedom,
@@ -215,8 +216,9 @@ def _ranks(rows: pd.DataFrame, predictors: Sequence[str]) -> list[float]:
 def _law(rows: pd.DataFrame, predictor: str) -> npt.NDArray[np.float64]:
     """Fit log gap = p·log predictor + log c by least squares; return p and log c."""
     own = rows[(rows["gap"] > 0) & (rows[predictor] > 0)]
-    law: npt.NDArray[np.float64] = np.polyfit(np.log(own[predictor]), np.log(own["gap"]), 1)
-    return law
+    x, y = np.log(own[predictor]), np.log(own["gap"])
+    p = (x - x.mean()) @ (y - y.mean()) / np.square(x - x.mean()).sum()
+    return np.array([p, y.mean() - p * x.mean()])
 
 
 def _error(rows: pd.DataFrame, law: npt.NDArray[np.float64], predictor: str) -> list[float]:

@@ -87,7 +87,7 @@ def test_the_grid_has_all_m_in_its_first_repeat_and_unrelated_pairs_if_wanted():
         {"repeat": 1, "features": [10]},
         {"repeat": 0, "features": [10], "pairing": "permuted"},
     ]
-    assert stage["one"].mem_mb("grid") > stage["one"].mem_mb()
+    assert checked(grid=grid)["one"].mem_mb("grid") > checked()["one"].mem_mb()
 
 
 def test_deep_cca_has_the_repeats_of_its_experiment_unless_it_asks_for_fewer():
