@@ -16,10 +16,14 @@ include: "workflow/stages/extensions/rules.smk"
 include: "workflow/report.smk"
 
 
-# With the launcher, which checks more, it is the launcher that prints the summary.
 onsuccess:
-    if "RNCA_LAUNCHER" not in os.environ:
-        print_closing(RESULTS, STARTED, time.time())
+    if workflow.is_main_process:
+        close(workflow.dag_settings, RESULTS, STARTED)
+
+
+onerror:
+    if workflow.is_main_process:
+        print(CONTINUES, file=sys.stderr)
 
 
 rule all:

@@ -7,7 +7,6 @@ summary = plan.summary()
 rule claims:
     input:
         **claims.inputs,
-        request=claims.request,
     output:
         **claims.outputs,
     log:
@@ -25,7 +24,6 @@ rule claims:
 rule page:
     input:
         **page.inputs,
-        request=page.request,
     output:
         **page.outputs,
     log:
@@ -43,7 +41,6 @@ rule page:
 rule summary:
     input:
         **summary.inputs,
-        request=summary.request,
     output:
         **summary.outputs,
     log:

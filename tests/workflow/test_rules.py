@@ -5,8 +5,9 @@ import re
 import pytest
 import yaml
 
-from projects import ROOT
-from workflow.lib.settings import stage_model
+from projects import ROOT, TEST_SETTINGS
+from workflow.lib.plan import Plan
+from workflow.lib.settings import check, stage_model
 
 DEFAULT, SLURM = (
     yaml.safe_load((ROOT / "profiles" / name / "config.yaml").read_text(encoding="utf-8"))
@@ -51,7 +52,8 @@ def test_rule_has_environment_log_benchmark_request_and_resources(name):
     file, rule = RULES[name]
     (environment,) = re.findall(r'    conda:\n        "(.+)"\n', rule)
     assert (file.parent / environment).resolve() == ROOT / "workflow" / "envs" / "rnca.yaml"
-    (task,) = re.findall(r"        request=(\w+)\.request,\n", rule)
+    (task,) = re.findall(r"        (?:\*\*(\w+)\.inputs|request=\w+\.request),\n", rule)
+    task = task or re.search(r"request=(\w+)\.request", rule)[1]
     assert f"    log:\n        {task}.log,\n" in rule
     assert f"    benchmark:\n        {task}.benchmark\n" in rule
     module = script_of(name).relative_to(ROOT / "workflow").as_posix()
@@ -61,12 +63,16 @@ def test_rule_has_environment_log_benchmark_request_and_resources(name):
         assert module == stage_model(stage).kinds[kind].script
     elif f'{task} = plan.report("{stage}")\n' in text:
         assert module == f"stages/{stage}/report.py"
-    else:
+    elif f"{task} = plan.task" in text:
         assert re.search(rf'^{task} = plan.task\(\s*"[^"]+",\s*"{module}",', text, re.M)
+    else:
+        (method,) = re.findall(rf"^{task} = plan\.(\w+)\(", text, re.M)
+        plan = Plan(check(TEST_SETTINGS))
+        assert module == getattr(plan, method)(*([{}] if method == "page" else [])).script
     kinds = [
         "    localrule: True\n" in rule,
         '    group:\n        "report"\n' in rule,
-        all(f"        {what}=growing(" in rule for what in ("mem_mb", "runtime")),
+        re.search(r"    resources:\n        (\*\*\w+\.resources|mem_mb=growing)", rule) is not None,
     ]
     assert kinds.count(True) == 1, f"{name}: local, grouped, with resources: {kinds}"
 

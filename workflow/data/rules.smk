@@ -48,7 +48,6 @@ rule prepare:
 rule data_table:
     input:
         **data_list.inputs,
-        request=data_list.request,
     output:
         **data_list.outputs,
     log:

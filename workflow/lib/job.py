@@ -13,6 +13,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from workflow.lib.lock import follow
 from workflow.lib.provenance import write_record
 
 
@@ -24,6 +25,7 @@ def job(snakemake: Any) -> Iterator[SimpleNamespace]:
     an uncaught error in full; the screen gets the cause, the log, and the command that runs this
     job alone.
     """
+    follow()
     log = Path(snakemake.log[0])
     try:
         request = Path(snakemake.input.request).read_text(encoding="utf-8")
@@ -35,8 +37,8 @@ def job(snakemake: Any) -> Iterator[SimpleNamespace]:
         # On a full disk or in a directory that may not be written to, the screen still says why.
         with suppress(OSError), log.open("a", encoding="utf-8") as file:
             file.write(traceback.format_exc())
-        start = os.environ.get("RNCA_LAUNCHER", "snakemake")
-        command = f"{start} {shlex.quote(str(snakemake.output[0]))}"
+        python = os.environ.get("RNCA_PYTHON", "python")
+        command = shlex.join([python, "-m", "snakemake", str(snakemake.output[0])])
         if files := os.environ.get("RNCA_CONFIGFILES"):
             command += f" --configfile {files}"
         print(

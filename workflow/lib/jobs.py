@@ -16,6 +16,7 @@ class Kind(NamedTuple):
     script: str
     csvs: tuple[str, ...] = ()  # which the stage's report gathers, each in one CSV
     others: tuple[str, ...] = ()  # with their suffix
+    minutes: int = 60  # after which a job is taken for stuck, at its first attempt
     timed: bool = False  # whether it measures times, alone on all cores
     repeatable: bool = True  # whether it gives the same numbers each time
 

@@ -63,7 +63,11 @@ class Rows(Task):
         )
         place = f"{plan.results}/{stage}/{experiment}/{stem}"
         self.outputs = {what.partition(".")[0]: f"{place}.{what}" for what in own.files()}
-        self.mem_mb = growing(lambda w: self.job(w).mem_mb)
+        self.inputs = {"request": self.request, "data": self._data}
+        self.resources = {
+            "mem_mb": growing(lambda w: self.job(w).mem_mb),
+            "runtime": growing(own.minutes),
+        }
 
     def job(self, wildcards: Any) -> Job:
         """Return the row of a job."""
@@ -75,9 +79,10 @@ class Rows(Task):
                 + ", ".join(map("/".join, self.jobs))
             ) from None
 
-    def data(self, wildcards: Any) -> str:
-        """Return the prepared dataset of a job."""
-        return f"{PREPARED}/{self.job(wildcards).dataset}"
+    def _data(self, wildcards: Any) -> list[str] | str:
+        """Return the prepared dataset of a job; nothing if it reads none."""
+        dataset = self.job(wildcards).dataset
+        return f"{PREPARED}/{dataset}" if dataset else []
 
 
 class Report(Task):
@@ -93,7 +98,8 @@ class Report(Task):
         outputs: Mapping[str, Any],
     ) -> None:
         super().__init__(plan, name, script, settings)
-        self.rule, self.inputs, self.outputs = name.replace("/", "_"), inputs, outputs
+        self.rule, self.outputs = name.replace("/", "_"), outputs
+        self.inputs = {"request": self.request, **inputs}
 
 
 class Plan:
@@ -187,8 +193,7 @@ class Plan:
         }
         inputs = {
             "shown": self.all_shown(),
-            "claims": self.own(CLAIMS),
-            "ledger": self.claims().outputs["csv"],
+            "ledger": self.claims().outputs["json"],
             "data": f"{self.results}/tables/data.md",
             "theory": self.own("docs/theory.md"),
             "reproduce": self.own("docs/reproduce.md"),

@@ -164,7 +164,7 @@ def _run(job: Report, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> 
     files = _Files(**outputs)
     for file in files:
         Path(file).parent.mkdir(parents=True, exist_ok=True)
-    given = _Files(request=job.request({}), **inputs)
+    given = _Files(**{**inputs, "request": job.request({})})
     snakemake = SimpleNamespace(rule=job.rule, threads=1, input=given, output=files, log=[job.log])
     try:
         runpy.run_path(str(ROOT / "workflow" / job.script), {"snakemake": snakemake}, "__main__")

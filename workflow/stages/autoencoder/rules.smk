@@ -6,8 +6,7 @@ autoencoder_tables = plan.report("autoencoder")
 
 rule autoencoder_fit:
     input:
-        request=autoencoder_fit.request,
-        data=autoencoder_fit.data,
+        **autoencoder_fit.inputs,
     output:
         **autoencoder_fit.outputs,
     log:
@@ -18,8 +17,7 @@ rule autoencoder_fit:
         "../../envs/rnca.yaml"
     threads: settings.threads
     resources:
-        mem_mb=autoencoder_fit.mem_mb,
-        runtime=growing(60),
+        **autoencoder_fit.resources,
     script:
         "fit.py"
 
@@ -27,7 +25,6 @@ rule autoencoder_fit:
 rule autoencoder_report:
     input:
         **autoencoder_tables.inputs,
-        request=autoencoder_tables.request,
     output:
         **autoencoder_tables.outputs,
     log:

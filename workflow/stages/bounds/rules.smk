@@ -7,7 +7,7 @@ bounds_tables = plan.report("bounds")
 
 rule bounds_sweep:
     input:
-        request=bounds_sweep.request,
+        **bounds_sweep.inputs,
     output:
         **bounds_sweep.outputs,
     log:
@@ -17,15 +17,14 @@ rule bounds_sweep:
     conda:
         "../../envs/rnca.yaml"
     resources:
-        mem_mb=bounds_sweep.mem_mb,
-        runtime=growing(30),
+        **bounds_sweep.resources,
     script:
         "fit.py"
 
 
 rule bounds_theorem4:
     input:
-        request=bounds_theorem4.request,
+        **bounds_theorem4.inputs,
     output:
         **bounds_theorem4.outputs,
     log:
@@ -35,8 +34,7 @@ rule bounds_theorem4:
     conda:
         "../../envs/rnca.yaml"
     resources:
-        mem_mb=bounds_theorem4.mem_mb,
-        runtime=growing(60),
+        **bounds_theorem4.resources,
     script:
         "theorem4.py"
 
@@ -44,7 +42,6 @@ rule bounds_theorem4:
 rule bounds_report:
     input:
         **bounds_tables.inputs,
-        request=bounds_tables.request,
     output:
         **bounds_tables.outputs,
     log:

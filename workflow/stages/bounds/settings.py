@@ -179,7 +179,7 @@ class Bounds(Settings, Stage):
     )
 
     kinds: ClassVar[Mapping[str, Kind]] = {
-        "sweep": Kind("stages/bounds/fit.py", ("draws",)),
+        "sweep": Kind("stages/bounds/fit.py", ("draws",), minutes=30),
         "theorem4": Kind("stages/bounds/theorem4.py", ("counterexample", "correlations")),
     }
     paper: ClassVar[Mapping[str, str]] = {"published": "fig_bounds.csv"}

@@ -8,7 +8,7 @@ extensions_tables = plan.report("extensions")
 
 rule extensions_shapes:
     input:
-        request=extensions_shapes.request,
+        **extensions_shapes.inputs,
     output:
         **extensions_shapes.outputs,
     log:
@@ -19,16 +19,14 @@ rule extensions_shapes:
         "../../envs/rnca.yaml"
     threads: settings.threads
     resources:
-        mem_mb=extensions_shapes.mem_mb,
-        runtime=growing(60),
+        **extensions_shapes.resources,
     script:
         "shapes.py"
 
 
 rule extensions_clustering:
     input:
-        request=extensions_clustering.request,
-        data=extensions_clustering.data,
+        **extensions_clustering.inputs,
     output:
         **extensions_clustering.outputs,
     log:
@@ -39,16 +37,14 @@ rule extensions_clustering:
         "../../envs/rnca.yaml"
     threads: settings.threads
     resources:
-        mem_mb=extensions_clustering.mem_mb,
-        runtime=growing(60),
+        **extensions_clustering.resources,
     script:
         "clustering.py"
 
 
 rule extensions_discriminants:
     input:
-        request=extensions_discriminants.request,
-        data=extensions_discriminants.data,
+        **extensions_discriminants.inputs,
     output:
         **extensions_discriminants.outputs,
     log:
@@ -59,15 +55,14 @@ rule extensions_discriminants:
         "../../envs/rnca.yaml"
     threads: settings.threads
     resources:
-        mem_mb=extensions_discriminants.mem_mb,
-        runtime=growing(60),
+        **extensions_discriminants.resources,
     script:
         "discriminants.py"
 
 
 rule extensions_dependence:
     input:
-        request=extensions_dependence.request,
+        **extensions_dependence.inputs,
     output:
         **extensions_dependence.outputs,
     log:
@@ -77,8 +72,7 @@ rule extensions_dependence:
     conda:
         "../../envs/rnca.yaml"
     resources:
-        mem_mb=extensions_dependence.mem_mb,
-        runtime=growing(60),
+        **extensions_dependence.resources,
     script:
         "dependence.py"
 
@@ -86,7 +80,6 @@ rule extensions_dependence:
 rule extensions_report:
     input:
         **extensions_tables.inputs,
-        request=extensions_tables.request,
     output:
         **extensions_tables.outputs,
     log:

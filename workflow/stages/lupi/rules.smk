@@ -6,8 +6,7 @@ lupi_tables = plan.report("lupi")
 
 rule lupi_fit:
     input:
-        request=lupi_fit.request,
-        data=lupi_fit.data,
+        **lupi_fit.inputs,
     output:
         **lupi_fit.outputs,
     log:
@@ -17,8 +16,7 @@ rule lupi_fit:
     conda:
         "../../envs/rnca.yaml"
     resources:
-        mem_mb=lupi_fit.mem_mb,
-        runtime=growing(240),
+        **lupi_fit.resources,
     script:
         "fit.py"
 
@@ -26,7 +24,6 @@ rule lupi_fit:
 rule lupi_report:
     input:
         **lupi_tables.inputs,
-        request=lupi_tables.request,
     output:
         **lupi_tables.outputs,
     log:

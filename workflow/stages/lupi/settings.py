@@ -92,7 +92,7 @@ class Lupi(Experiments[Experiment]):
     """Learning with privileged information (Section 5.3): experiments by name."""
 
     kinds: ClassVar[Mapping[str, Kind]] = {
-        "fit": Kind("stages/lupi/fit.py", ("accuracy", "settings"))
+        "fit": Kind("stages/lupi/fit.py", ("accuracy", "settings"), minutes=240)
     }
     paper: ClassVar[Mapping[str, str]] = {"published": "fig_lupi.csv"}
 

@@ -16,8 +16,7 @@ rcca_tables = plan.report("rcca")
 
 rule rcca_fit:
     input:
-        request=rcca_fit.request,
-        data=rcca_fit.data,
+        **rcca_fit.inputs,
         shards=lambda w: [
             f"{RESULTS}/rcca/{w.experiment}/{stem}.shard.npz"
             for stem in settings.rcca[w.experiment].shard_stems(w.stem)
@@ -32,36 +31,27 @@ rule rcca_fit:
         "../../envs/rnca.yaml"
     threads: settings.threads
     resources:
-        mem_mb=rcca_fit.mem_mb,
-        runtime=growing(120),
+        **rcca_fit.resources,
     script:
         "fit.py"
 
 
-rule rcca_shard:
+use rule rcca_fit as rcca_shard with:
     input:
-        request=rcca_shard.request,
-        data=rcca_shard.data,
+        **rcca_shard.inputs,
     output:
         temp(rcca_shard.outputs["shard"]),
     log:
         rcca_shard.log,
     benchmark:
         rcca_shard.benchmark
-    conda:
-        "../../envs/rnca.yaml"
-    threads: settings.threads
     resources:
-        mem_mb=rcca_shard.mem_mb,
-        runtime=growing(120),
-    script:
-        "fit.py"
+        **rcca_shard.resources,
 
 
 rule rcca_cv:
     input:
-        request=rcca_cv.request,
-        data=rcca_cv.data,
+        **rcca_cv.inputs,
     output:
         **rcca_cv.outputs,
     log:
@@ -72,16 +62,14 @@ rule rcca_cv:
         "../../envs/rnca.yaml"
     threads: settings.threads
     resources:
-        mem_mb=rcca_cv.mem_mb,
-        runtime=growing(60),
+        **rcca_cv.resources,
     script:
         "cv.py"
 
 
 rule rcca_grid:
     input:
-        request=rcca_grid.request,
-        data=rcca_grid.data,
+        **rcca_grid.inputs,
     output:
         **rcca_grid.outputs,
     log:
@@ -92,16 +80,14 @@ rule rcca_grid:
         "../../envs/rnca.yaml"
     threads: settings.threads
     resources:
-        mem_mb=rcca_grid.mem_mb,
-        runtime=growing(120),
+        **rcca_grid.resources,
     script:
         "grid.py"
 
 
 rule rcca_linear:
     input:
-        request=rcca_linear.request,
-        data=rcca_linear.data,
+        **rcca_linear.inputs,
     output:
         **rcca_linear.outputs,
     log:
@@ -112,8 +98,7 @@ rule rcca_linear:
         "../../envs/rnca.yaml"
     threads: settings.threads
     resources:
-        mem_mb=rcca_linear.mem_mb,
-        runtime=growing(60),
+        **rcca_linear.resources,
     script:
         "grid.py"
 
@@ -121,8 +106,7 @@ rule rcca_linear:
 # On the rows of the first repeat.
 rule rcca_model:
     input:
-        request=rcca_model.request,
-        data=rcca_model.data,
+        **rcca_model.inputs,
     output:
         **rcca_model.outputs,
     log:
@@ -133,8 +117,7 @@ rule rcca_model:
         "../../envs/rnca.yaml"
     threads: settings.threads
     resources:
-        mem_mb=rcca_model.mem_mb,
-        runtime=growing(120),
+        **rcca_model.resources,
     script:
         "model.py"
 
@@ -142,8 +125,7 @@ rule rcca_model:
 # All cores, so that nothing runs beside it; how many of them a fit uses is what is varied.
 rule rcca_timing:
     input:
-        request=rcca_timing.request,
-        data=rcca_timing.data,
+        **rcca_timing.inputs,
     output:
         **rcca_timing.outputs,
     log:
@@ -154,37 +136,28 @@ rule rcca_timing:
         "../../envs/rnca.yaml"
     threads: workflow.cores or settings.threads
     resources:
-        mem_mb=rcca_timing.mem_mb,
-        runtime=growing(120),
+        **rcca_timing.resources,
     script:
         "timing.py"
 
 
-rule rcca_svd:
+use rule rcca_timing as rcca_svd with:
     input:
-        request=rcca_svd.request,
-        data=rcca_svd.data,
+        **rcca_svd.inputs,
     output:
         **rcca_svd.outputs,
     log:
         rcca_svd.log,
     benchmark:
         rcca_svd.benchmark
-    conda:
-        "../../envs/rnca.yaml"
-    threads: workflow.cores or settings.threads
     resources:
-        mem_mb=rcca_svd.mem_mb,
-        runtime=growing(120),
-    script:
-        "timing.py"
+        **rcca_svd.resources,
 
 
 # On the rows of the first repeat, which all feature maps share.
 rule rcca_leaks:
     input:
-        request=rcca_leaks.request,
-        data=rcca_leaks.data,
+        **rcca_leaks.inputs,
         split=lambda w: f"{RESULTS}/rcca/{w.experiment}/{settings.rcca[w.experiment].maps[0]}-0.split.npz",
     output:
         **rcca_leaks.outputs,
@@ -203,8 +176,7 @@ rule rcca_leaks:
 # All cores, so that nothing runs beside it while it is timed.
 rule rcca_deep:
     input:
-        request=rcca_deep.request,
-        data=rcca_deep.data,
+        **rcca_deep.inputs,
     output:
         **rcca_deep.outputs,
     log:
@@ -215,16 +187,14 @@ rule rcca_deep:
         "../../envs/rnca.yaml"
     threads: workflow.cores or settings.threads
     resources:
-        mem_mb=rcca_deep.mem_mb,
-        runtime=growing(120),
+        **rcca_deep.resources,
     script:
         "deep.py"
 
 
 rule rcca_kcca:
     input:
-        request=rcca_kcca.request,
-        data=rcca_kcca.data,
+        **rcca_kcca.inputs,
     output:
         **rcca_kcca.outputs,
     log:
@@ -235,8 +205,7 @@ rule rcca_kcca:
         "../../envs/rnca.yaml"
     threads: workflow.cores or settings.threads
     resources:
-        mem_mb=rcca_kcca.mem_mb,
-        runtime=growing(120),
+        **rcca_kcca.resources,
     script:
         "kernel.py"
 
@@ -244,7 +213,6 @@ rule rcca_kcca:
 rule rcca_report:
     input:
         **rcca_tables.inputs,
-        request=rcca_tables.request,
     output:
         **rcca_tables.outputs,
     log:

@@ -365,24 +365,31 @@ class Rcca(Experiments[Experiment]):
     """RCCA beside linear, deep and kernel CCA (Table 1): experiments by name."""
 
     kinds: ClassVar[Mapping[str, Kind]] = {
-        "fit": Kind("stages/rcca/fit.py", ("sums",), ("components.csv", "split.npz")),
-        "shard": Kind("stages/rcca/fit.py", (), ("shard.npz",)),
+        "fit": Kind("stages/rcca/fit.py", ("sums",), ("components.csv", "split.npz"), minutes=120),
+        "shard": Kind("stages/rcca/fit.py", (), ("shard.npz",), minutes=120),
         "cv": Kind("stages/rcca/cv.py", ("cv",)),
-        "grid": Kind("stages/rcca/grid.py", ("regs",)),
+        "grid": Kind("stages/rcca/grid.py", ("regs",), minutes=120),
         "linear": Kind("stages/rcca/grid.py", ("linear",)),
         "model": Kind(
             "stages/rcca/model.py",
             ("inference",),
             ("model.npz", "variables.npz", "scores.csv", "loadings.csv"),
+            minutes=120,
         ),
-        "timing": Kind("stages/rcca/timing.py", ("timing",), timed=True, repeatable=False),
-        "svd": Kind("stages/rcca/timing.py", ("svd",), timed=True, repeatable=False),
+        "timing": Kind(
+            "stages/rcca/timing.py", ("timing",), timed=True, repeatable=False, minutes=120
+        ),
+        "svd": Kind("stages/rcca/timing.py", ("svd",), timed=True, repeatable=False, minutes=120),
         "leaks": Kind("data/audit.py", ("leaks",)),
         # In the training of networks rounding grows without bound.
         "deep": Kind(
-            "stages/rcca/deep.py", ("dcca", "curve", "search"), timed=True, repeatable=False
+            "stages/rcca/deep.py",
+            ("dcca", "curve", "search"),
+            timed=True,
+            repeatable=False,
+            minutes=120,
         ),
-        "kcca": Kind("stages/rcca/kernel.py", ("kcca",), timed=True),
+        "kcca": Kind("stages/rcca/kernel.py", ("kcca",), timed=True, minutes=120),
     }
     reads: ClassVar[Mapping[str, str]] = {"loadings": "loadings.csv", "variables": "variables.npz"}
     paper: ClassVar[Mapping[str, str]] = {

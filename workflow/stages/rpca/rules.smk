@@ -6,8 +6,7 @@ rpca_tables = plan.report("rpca")
 
 rule rpca_fit:
     input:
-        request=rpca_fit.request,
-        data=rpca_fit.data,
+        **rpca_fit.inputs,
     output:
         **rpca_fit.outputs,
     log:
@@ -18,8 +17,7 @@ rule rpca_fit:
         "../../envs/rnca.yaml"
     threads: settings.threads
     resources:
-        mem_mb=rpca_fit.mem_mb,
-        runtime=growing(60),
+        **rpca_fit.resources,
     script:
         "fit.py"
 
@@ -27,8 +25,7 @@ rule rpca_fit:
 # All cores, so that nothing runs beside it.
 rule rpca_times:
     input:
-        request=rpca_times.request,
-        data=rpca_times.data,
+        **rpca_times.inputs,
     output:
         **rpca_times.outputs,
     log:
@@ -39,8 +36,7 @@ rule rpca_times:
         "../../envs/rnca.yaml"
     threads: workflow.cores or settings.threads
     resources:
-        mem_mb=rpca_times.mem_mb,
-        runtime=growing(60),
+        **rpca_times.resources,
     script:
         "times.py"
 
@@ -48,7 +44,6 @@ rule rpca_times:
 rule rpca_report:
     input:
         **rpca_tables.inputs,
-        request=rpca_tables.request,
     output:
         **rpca_tables.outputs,
     log:
