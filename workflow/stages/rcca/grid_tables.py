@@ -38,9 +38,15 @@ _SAMPLES = 500
 LINEAR_COLUMNS = (*GRID_COLUMNS, "tuned", "on_edge")
 
 
+def completed(grid: pd.DataFrame) -> pd.DataFrame:
+    """Add the columns that grids once had not: they were fitted to the pairs of the data alone."""
+    missing = [name for name in GRID_COLUMNS if name not in grid]
+    return grid.assign(**dict.fromkeys(missing, np.nan)).fillna({"pairing": "paired"})
+
+
 def related(grid: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that are fitted to the pairs of the data; all, if no other are known."""
-    return grid[grid["pairing"] == "paired"] if "pairing" in grid else grid
+    """Return the rows that are fitted to the pairs of the data."""
+    return grid[grid["pairing"] == "paired"]
 
 
 def by_reg(
@@ -241,7 +247,8 @@ def _by_bootstrap(
 
 def _interval(name: str, values: npt.NDArray[np.float64]) -> dict[str, float]:
     """Name the first value, and the ends of 95 % of the others if there are any."""
-    low, high = np.nanquantile(values[1:], [0.025, 0.975]) if len(values) > 1 else (np.nan, np.nan)
+    samples = values[1:][np.isfinite(values[1:])]
+    low, high = np.quantile(samples, [0.025, 0.975]) if len(samples) else (np.nan, np.nan)
     return {name: values[0], f"{name}_low": low, f"{name}_high": high}
 
 
