@@ -12,7 +12,7 @@ from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import Outcomes, gathered
 from workflow.lib.provenance import write_csv, write_text
 from workflow.lib.tables import half_width, number, sentence, span, titled_table, write_sentences
-from workflow.stages.bounds.figures import bounds_figure, theorem4_figure
+from workflow.stages.bounds.figures import bounds_figure, theorem4_figure, tightness_figure
 from workflow.stages.bounds.fit import MOMENTS
 from workflow.stages.bounds.norms import (
     cca_bound,
@@ -467,6 +467,17 @@ def on_pieces(pieces: pd.DataFrame, titles: Mapping[str, str]) -> str:
     return sentence(clauses, titles[name])
 
 
+def on_tightness(ratios: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    """Say between which multiples of the RPCA error of the first sweep each bound lies."""
+    name = ratios["experiment"].iloc[0]
+    rows = ratios[(ratios["panel"] == "rpca") & (ratios["experiment"] == name)]
+    clauses = [
+        f"{row['name']} {span([row['least'], row['most']], '.2f')}"
+        for row in rows.to_dict("records")
+    ]
+    return sentence([", ".join(clauses)], f"{titles[name]}, bounds over error")
+
+
 def on_estimates(summary: pd.DataFrame) -> str:
     """Say what Nyström features estimate, at the largest m below n."""
     rows = summary[summary["m"] < summary["n"]].dropna()
@@ -523,8 +534,10 @@ def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -
         write_csv(out["tightness.csv"], tightness(summary))
         write_text(out["bounds.md"], bounds_table(fits, split, asked.titles))
         save(bounds_figure(summary, asked.titles), out, "bounds")
+        save(tightness_figure(summary, BOUNDS), out, "tightness")
         clauses = on_sweeps(fits, asked.titles), on_pieces(split, asked.titles)
         sentences["bounds"] = " ".join(filter(None, clauses))
+        sentences["tightness"] = on_tightness(tightness(summary), asked.titles)
     if "counterexample" in outcomes.texts:
         counterexample = against_the_bound(outcomes.rows("counterexample")[0])
         drawn = outcomes.rows("correlations")[0]

@@ -18,6 +18,7 @@ from workflow.lib.tables import (
     fitted_exponent,
     number,
     sentence,
+    span,
     titled_table,
     write_sentences,
 )
@@ -44,6 +45,10 @@ ERRORS_COLUMNS = [*KEYS, "n", "components", "m", "repeat", *MEASURES]
 MERITS_COLUMNS = [*KEYS, "m", "repeat", "components", "merit"]
 SCORES_COLUMNS = [*KEYS, "m", "label", "component_1", "component_2"]
 TIMES_COLUMNS = [*KEYS, "threads", "n", "m", "repeat", "seconds"]
+EVALUATION_COLUMNS = ["experiment", "method", "n", "columns", "m", "repeat", "seconds"]
+EVALUATED = {"fourier": "Fourier", "nystroem": "Nyström", "fastfood": "Fastfood"}
+# Seconds of the first map over those of the second.
+RATIOS = (("fourier", "fastfood"), ("nystroem", "fourier"))
 _LAW_COLUMNS = [
     *KEYS, "m", "threads", "n_from", "n_to", "seconds", "exponent", "exponent_error",
     "freedom", "factor", "claimed",
@@ -101,6 +106,42 @@ def exponents(times: pd.DataFrame) -> pd.DataFrame:
             records.append((*given, *found, CLAIMED.get(str(keys[-1]))))
     laws = pd.DataFrame(records, columns=_LAW_COLUMNS)
     return laws.astype(dict.fromkeys(["m", "threads", "claimed"], "Int64"))
+
+
+def evaluation_summary(evaluation: pd.DataFrame) -> pd.DataFrame:
+    """Median seconds of each map at every m, and ratios within a repeat: median, least, largest."""
+    keys = ["experiment", "columns", "n", "m"]
+    seconds = evaluation.pivot(index=[*keys, "repeat"], columns="method", values="seconds")
+    seconds = seconds.reindex(columns=list(EVALUATED))
+    medians = seconds.groupby(keys).median()
+    for one, other in RATIOS:
+        ratio = (seconds[one] / seconds[other]).groupby(keys).agg(["median", "min", "max"])
+        medians = medians.join(ratio.add_prefix(f"{one}_over_{other}_"))
+    return medians.reset_index()
+
+
+def evaluation_table(summary: pd.DataFrame, not_run: Mapping[str, str], titles: Titles) -> str:
+    """Lay out the seconds of each map and their ratios, one block per experiment."""
+    header = ["m", *EVALUATED.values()]
+    header += [f"{EVALUATED[one]} over {EVALUATED[other]}" for one, other in RATIOS]
+    groups = dict(iter(summary.groupby("experiment")))
+
+    def block(name: str, title: str) -> str:
+        sizes = groups[name].iloc[0]
+        rows = [
+            [str(row["m"]), *(f"{row[each]:.3f}" for each in EVALUATED)]
+            + [_ratio(row, f"{one}_over_{other}") for one, other in RATIOS]
+            for row in groups[name].to_dict("records")
+        ]
+        lead = f"**{title}**: seconds for {sizes['n']} rows of {sizes['columns']} columns"
+        return titled_table(lead, header, rows)
+
+    shown = {name: title for name, title in titles.items() if name in {*groups, *not_run}}
+    return by_experiment(shown, not_run, block)
+
+
+def _ratio(row: Mapping[Any, Any], name: str) -> str:
+    return f"{row[f'{name}_median']:.2f} ({row[f'{name}_min']:.2f} to {row[f'{name}_max']:.2f})"
 
 
 def table(
@@ -218,6 +259,18 @@ def on_scatter(scores: pd.DataFrame, titles: Titles) -> str:
     return by_title(
         scores, titles, say, "correlation of the first component with exact kernel PCA's"
     )
+
+
+def on_evaluation(summary: pd.DataFrame, titles: Titles) -> str:
+    """Say how many times as long the slower map of each pair takes."""
+
+    def say(rows: pd.DataFrame) -> list[str]:
+        return [
+            f"{EVALUATED[one]} over {EVALUATED[other]} " + span(rows[f"{one}_over_{other}_median"])
+            for one, other in RATIOS
+        ]
+
+    return by_title(summary, titles, say, "seconds of one map over those of another")
 
 
 def on_times(laws: pd.DataFrame, titles: Titles) -> str:
