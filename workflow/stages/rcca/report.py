@@ -31,8 +31,8 @@ def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -
     main_titles, series = asked.main_titles, asked.series
     titles = asked.titles | {of["name"]: of["title"] for of in series.values()}
     sums, not_run = outcomes.rows("sums", columns=table1.SUMS_COLUMNS)
-    found, _ = outcomes.rows("regs", columns=grid_tables.GRID_COLUMNS)
-    grid = grid_tables.completed(found)
+    grid, _ = outcomes.rows("regs", columns=grid_tables.GRID_COLUMNS)
+    grid = grid_tables.completed(grid)
     cv, _ = outcomes.rows("cv", columns=tables.CV_COLUMNS)
     leaks, _ = outcomes.rows("leaks", columns=tables.LEAKS_COLUMNS)
     timings, _ = outcomes.rows("timing", columns=table1.TIMING_COLUMNS)
