@@ -7,7 +7,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from workflow.lib.tables import MAP_NAMES, beside_published, half_width, number, span
+from workflow.lib.tables import (
+    MAP_NAMES,
+    beside_published,
+    fitted_exponent,
+    half_width,
+    number,
+    span,
+)
 from workflow.stages.rcca.table1 import rcca_summary
 from workflow.stages.rcca.tables import (
     FIT,
@@ -222,9 +229,10 @@ def _ranks(rows: pd.DataFrame, predictors: Sequence[str]) -> list[float]:
 def _law(rows: pd.DataFrame, predictor: str) -> npt.NDArray[np.float64]:
     """Fit log gap = p·log predictor + log c by least squares; return p and log c."""
     own = rows[(rows["gap"] > 0) & (rows[predictor] > 0)]
-    x, y = np.log(own[predictor]), np.log(own["gap"])
-    p = (x - x.mean()) @ (y - y.mean()) / np.square(x - x.mean()).sum()
-    return np.array([p, y.mean() - p * x.mean()])
+    if own[predictor].nunique() < 2:
+        return np.full(2, np.nan)
+    p = fitted_exponent(own[predictor], own["gap"]).value
+    return np.array([p, np.mean(np.log(own["gap"]) - p * np.log(own[predictor]))])
 
 
 def _error(rows: pd.DataFrame, law: npt.NDArray[np.float64], predictor: str) -> list[float]:
