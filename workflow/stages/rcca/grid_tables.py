@@ -47,8 +47,8 @@ LINEAR_COLUMNS = (*GRID_COLUMNS, "tuned", "on_edge")
 
 def completed(grid: pd.DataFrame) -> pd.DataFrame:
     """Add the columns that grids once had not: they were fitted to the pairs of the data alone."""
-    missing = [name for name in GRID_COLUMNS if name not in grid]
-    return grid.assign(**dict.fromkeys(missing, np.nan)).fillna({"pairing": "paired"})
+    defaults: dict[str, Any] = dict.fromkeys(GRID_COLUMNS, np.nan) | {"pairing": "paired"}
+    return grid.assign(**{name: defaults[name] for name in defaults if name not in grid})
 
 
 def related(grid: pd.DataFrame) -> pd.DataFrame:
