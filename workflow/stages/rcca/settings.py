@@ -255,7 +255,7 @@ class Experiment(models.Experiment):
             first = self.job(**shared, repeat=0)
             if self.model:
                 yield "model", feature_map, "model", first | self.choice("model")
-            # Linear features are the columns; whitened ones take what Nyström's take, and a product.
+            # Linear features are the columns; whitened ones are Nyström features times a matrix.
             for m in {"linear": self.timing[:1], "whitened": []}.get(feature_map, self.timing):
                 timed = {"features": [m], "times": timed_repeats(m)}
                 yield "timing", f"{feature_map}-m{m}", "fit", first | timed
