@@ -249,7 +249,7 @@ def _write(
     }
     files = {name: records[name]["sha256"] for name in contents}
     # The crate must hold the workflow.
-    contents["Snakefile"] = Path("Snakefile").read_bytes()
+    contents["Snakefile"] = Path("workflow", "Snakefile").read_bytes()
     files["Snakefile"] = hashlib.sha256(contents["Snakefile"]).hexdigest()
     merged = {
         "published_by": environment()["commit"],

@@ -27,8 +27,8 @@ from workflow.lib.resources import PROCESSES_MB, fit_mem_mb
 # Up to which m a timed fit takes seconds, and is repeated.
 REPEATED_FEATURES = 3000
 TIMED_REPEATS = 3
-# While a split is drawn and checked.
-SPLIT_BYTES_PER_ROW = 110
+# Of a training row: while a split is drawn and checked; while rows are looked up among others.
+SPLIT_BYTES, LEAK_BYTES = 40, 110
 # A variant takes these from its experiment unless it gives its own.
 INHERITED = (
     "dataset", "split", "standardise", "components", "features", "maps", "reg", "width",
@@ -264,7 +264,7 @@ class Experiment(models.Experiment):
             times = {"features": self.timing, "times": TIMED_REPEATS}
             first = self.job(**own, feature_map=nonlinear[0], repeat=0)
             yield "svd", nonlinear[0], "fit", first | times
-        yield "leaks", "all", "fit", {}
+        yield "leaks", "all", "leaks", {}
         for network, deep in self.networks().items():
             for repeat in range(min(deep.repeats or self.repeats, self.repeats)):
                 asked = self.baseline(network, **own, network=network, repeat=repeat)
@@ -334,7 +334,7 @@ class Experiment(models.Experiment):
             yield f"kcca.sizes: must be larger than components = {self.components}"
 
     def mem_mb(self, kind: str = "fit") -> int:
-        """Return the megabytes of a job: "fit", "grid", "cv", "model", "deep" or "kcca"."""
+        """Return the megabytes of a "fit", "grid", "leaks", "cv", "model", "deep" or "kcca"."""
         rows, columns = self.training_rows or 100_000, facts_of(self.dataset).columns or 1000
         if kind == "deep":  # both views, twice
             return PROCESSES_MB + ceil(rows * columns * (8 + 4) / 1e6)
@@ -347,8 +347,9 @@ class Experiment(models.Experiment):
             folds = 2
         if kind == "model" and self.model:
             folds = self.model.folds + 1
-        moments, split = folds * 24 * m**2, SPLIT_BYTES_PER_ROW * (self.training_rows or 0)
-        return fit_mem_mb(m) + ceil((moments + split) / 1e6)
+        per_row = LEAK_BYTES if kind == "leaks" else SPLIT_BYTES
+        moments, held = folds * 24 * m**2, per_row * (self.training_rows or 0)
+        return fit_mem_mb(m) + ceil((moments + held) / 1e6)
 
     def _kernel_sizes(self) -> list[int]:
         assert self.kcca is not None
