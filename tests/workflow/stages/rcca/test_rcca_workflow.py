@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 
 from workflow.lib.resources import PROCESSES_MB, fit_mem_mb, growing
 from workflow.lib.settings import check
+from workflow.stages.rcca.settings import SPLIT_BYTES
 
 ONE = {
     "dataset": "mnist",
@@ -52,10 +53,14 @@ def test_every_kind_of_job_is_listed_once_under_its_own_name():
 
 def test_memory_is_that_of_matrices_chunks_row_numbers_and_processes():
     assert fit_mem_mb(6000) == PROCESSES_MB + 1728 + 787
-    assert checked()["one"].mem_mb() == fit_mem_mb(6000) + 6
+    assert checked()["one"].mem_mb() == fit_mem_mb(6000) + ceil(50_000 * SPLIT_BYTES / 1e6)
     assert checked()["one"].mem_mb("leaks") == checked().largest_mem_mb()
     own = checked(cv={"regs": [1e-8], "folds": 3}, model={}, kcca={"sizes": [1000, 50_000]})["one"]
-    assert own.mem_mb("model") > own.mem_mb("cv") == fit_mem_mb(6000) + ceil(4 * 864 + 5.5)
+    assert (
+        own.mem_mb("model")
+        > own.mem_mb("cv")
+        == fit_mem_mb(6000) + ceil(4 * 864 + 50_000 * SPLIT_BYTES / 1e6)
+    )
     assert own.mem_mb("kcca") == pytest.approx(8 * 50_000**2 / 1e6, rel=0.2)
     assert own.mem_mb("deep") < 2000
 
