@@ -311,7 +311,7 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         k = self.n_components
         first = [rng.standard_normal((m_y, min(k + k // 2, m_y))) for _, m_y in sizes]
         for fold, held_out in enumerate(moments):
-            train, score = _merged(moments, without=fold), _scorer(held_out)
+            train, score = _merged(moments, without=fold), scorer(held_out)
             C, guesses = train.covariance(0, 1), list(first)
             for i in from_largest:
                 try:
@@ -422,7 +422,7 @@ def _bases(
     return x.unwhiten(U[:, :k]), y.unwhiten(V)
 
 
-def _scorer(moments: Moments) -> Callable[[Matrix, Matrix], float]:
+def scorer(moments: Moments) -> Callable[[Matrix, Matrix], float]:
     """Return the sum of correlations, on the rows of moments, of the variables by bases F and G."""
     covariances = [moments.covariance(view, view) for view in range(2)]
     across = moments.covariance(0, 1)

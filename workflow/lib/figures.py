@@ -41,6 +41,7 @@ LOOK: dict[str, dict[str, Any]] = {
     "linear": {"color": GREY, "linestyle": "--"},
     "fourier": {"color": BLUE, "marker": "o"},
     "nystroem": {"color": VERMILION, "marker": "s"},
+    "whitened": {"color": OCHRE, "marker": "X"},
     "dcca": {"color": GREEN, "marker": "^"},
     "dcca2013": {"color": VIOLET, "marker": "v"},
     "kcca": {"color": PINK, "marker": "D"},

@@ -1,6 +1,7 @@
 """Figures of the rcca stage: correlation against m and minutes, what reg brings, kept models."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,10 @@ from workflow.lib.figures import (
 )
 from workflow.lib.provenance import read_csv
 from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES, METHODS, comparable
-from workflow.stages.rcca.tables import PROTOCOL_NAMES, Titles, with_protocol
+from workflow.stages.rcca.tables import PROTOCOL_NAMES, Series, Titles, of_series, with_protocol
 
 _NAMES = MAP_NAMES | BASELINE_NAMES
-_RANDOM = ("fourier", "nystroem")
+_RANDOM = ("fourier", "nystroem", "whitened")
 _DEEP = ("dcca", "dcca2013")
 # What the published CSV calls methods, and ours.
 _PUBLISHED = {method: kind for kind, method in METHODS.items()} | {"dcca": "dcca"}
@@ -89,8 +90,8 @@ def rcca_figure(
 ) -> Figure:
     """Test correlation against m, one panel per experiment that was run, less the paper's below.
 
-    ``summary`` is of `with_paper`; ``regs`` of `by_reg`, without the reg of the summary: they are
-    drawn dashed, less the paper's too.
+    ``summary`` is of `with_paper`; ``regs`` of `nearest_reg`: it is drawn dashed, less the paper's
+    too.
     """
     names = list(dict.fromkeys(summary["experiment"]))
     beside = set(summary.dropna(subset="difference")["experiment"])
@@ -210,6 +211,32 @@ def _against_minutes(axes: Any, rows: pd.DataFrame, epochs: pd.DataFrame) -> Non
             look |= {"markeredgecolor": "black", "label": f"{name}, test rows"}
         if len(own):
             axes.plot(own["minutes_one_core"], own["test_mean"], **look)
+
+
+@matplotlib.rc_context(STYLE)
+def overfitting_figure(found: pd.DataFrame, titles: Titles, series: Series) -> Figure:
+    """Gap between training and test correlation against the effective dimension: points of `gaps`.
+
+    A panel per experiment, or per protocol of a series; unrelated pairs are hollow, and the line is
+    the noise level of views with equal degrees of freedom.
+    """
+    names, protocols = of_series(found["experiment"], series)
+    groups = dict(list(found.groupby([names, protocols], sort=False)))
+    shown = [with_protocol(titles[str(name)], str(protocol)) for name, protocol in groups]
+    figure, panels = _panels(shown, "degrees of freedom of both views / rows", "training − test")
+    for (axes,), rows in zip(panels, groups.values(), strict=True):
+        shares = np.linspace(0, 0.5, 100)
+        level = 2 * np.sqrt(shares * (1 - shares))
+        axes.plot(2 * shares, level, color=GREY, linestyle="--", label="noise level")
+        for kind, pairing in product(MAP_NAMES, ("paired", "permuted")):
+            own = rows[(rows["feature_map"] == kind) & (rows["pairing"] == pairing)]
+            look = {"marker": "P", **LOOK[kind], "linestyle": "none", "label": MAP_NAMES[kind]}
+            if pairing == "permuted":
+                look |= {"markerfacecolor": "white", "label": f"{MAP_NAMES[kind]}, unrelated pairs"}
+            if len(own):
+                axes.plot(own["effective_dimension"], own["gap"], **look)
+    legend(figure, [axes for (axes,) in panels])
+    return figure
 
 
 @matplotlib.rc_context(STYLE)

@@ -11,9 +11,11 @@ from workflow.lib.tables import (
     at_largest_m,
     by_title,
     minutes,
+    plus_minus,
     sentence,
     span,
 )
+from workflow.stages.rcca.grid_tables import tuning
 from workflow.stages.rcca.tables import (
     Series,
     Titles,
@@ -138,7 +140,8 @@ def _took(rows: pd.DataFrame) -> Iterator[str]:
 def on_regs(found: pd.DataFrame, titles: Titles) -> str:
     """Say how much reg changes at the largest m, and which value is nearest to the paper."""
     clauses = []
-    random = found[found["feature_map"].isin(list(FEATURES))]
+    beside = found.dropna(subset="difference") if found["difference"].notna().any() else found
+    random = beside[beside["feature_map"].isin(list(FEATURES))]
     for (name, kind), own in random.groupby(["experiment", "feature_map"], observed=True):
         rows = at_largest_m(own)
         text = (
@@ -150,6 +153,35 @@ def on_regs(found: pd.DataFrame, titles: Titles) -> str:
             text += f", nearest to the paper with {nearest['reg']:g} ({nearest['difference']:+.2f})"
         clauses.append(text)
     return sentence(clauses)
+
+
+def on_linear(linear: pd.DataFrame, titles: Titles) -> str:
+    """Say what linear CCA reaches with and without tuning."""
+    clauses = []
+    for name, rows in linear.groupby("experiment", sort=False):
+        sums = [
+            f"{tuning(row['tuned'])} {plus_minus(row['test_mean'], row['test_sd'])}"
+            + (f" ({row['difference']:+.2f} against the paper)" if row["paper"] > 0 else "")
+            for row in rows.to_dict("records")
+        ]
+        clauses.append(f"{titles[str(name)]}: {', '.join(sums)}")
+    return sentence(clauses, "test sum of linear CCA")
+
+
+def on_overfitting(found: pd.DataFrame) -> str:
+    """Say whether degrees of freedom or numbers of features order the gaps, and how well."""
+    random = found[found["feature_map"].isin(list(FEATURES))]
+    if not len(random):
+        return ""
+    ranks = {name: span(rows["spearman"]) for name, rows in random.groupby("predictor")}
+    return sentence(
+        [
+            "rank correlation of the gap between training and test rows with (d_x + d_y)/n "
+            f"{ranks['effective_dimension']}, with 2m/n {ranks['m_over_n']}",
+            "from training rows the test correlation is foretold within "
+            f"{span(random['forecast_error'])} per component",
+        ]
+    )
 
 
 def on_choice(choice: pd.DataFrame, titles: Titles) -> str:
@@ -188,7 +220,7 @@ def on_baselines(baselines: pd.DataFrame, titles: Titles, series: Series) -> str
 
 
 def _against(method: str, rows: pd.DataFrame) -> str:
-    known = {kind: rows[f"{kind}_less"].dropna() for kind in FEATURES}
+    known = {kind: rows[f"{kind}_less"].dropna() for kind in FEATURES if f"{kind}_less" in rows}
     words = [f"{FEATURES[kind]} {span(less, '+.1f')}" for kind, less in known.items() if len(less)]
     return f"{' and '.join(words)} against {BASELINE_NAMES[method]}"
 
