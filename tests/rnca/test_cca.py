@@ -333,7 +333,7 @@ def test_maps_differ_between_views_and_between_draws(halves):
 
 
 def test_a_factor_knows_its_features_sizes_and_its_leading_blocks():
-    z = np.random.default_rng(0).normal(size=(50, 3)) + [0.5, 2, -3]
+    z = np.random.default_rng(0).normal((0.5, 2, -3), size=(50, 3))
     factor, C = whiten(Moments(3).update(z), 0, 0.5), np.cov(z.T)
     assert_allclose(factor.squares, C.diagonal() + z.mean(axis=0) ** 2)
     assert_allclose(factor.variances, C.diagonal() + 0.5)
