@@ -123,8 +123,7 @@ rule page:
     input:
         SHOWN,
         request=page_request.file,
-        claims="resources/paper/claims.yaml",
-        ledger=rules.claims.output.csv,
+        ledger=rules.claims.output.json,
         data=rules.data_table.output[0],
         theory="docs/theory.md",
         reproduce="docs/reproduce.md",

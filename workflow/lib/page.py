@@ -20,20 +20,7 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
-from workflow.lib.claims import (
-    KEY,
-    RESULTS,
-    SIGNS,
-    Finding,
-    Judgement,
-    Verdict,
-    dates,
-    files_of,
-    interval,
-    judge,
-    read_claims,
-    shown_number,
-)
+from workflow.lib.claims import KEY, SIGNS, Verdict, shown_number
 from workflow.lib.job import job
 from workflow.lib.provenance import (
     checked,
@@ -91,13 +78,14 @@ def write_page(
     title: str,
     sections: Sequence[Section],
     data: Section,
-    judgements: Sequence[Judgement],
+    claims: Sequence[Mapping[str, Any]],
     standing_in: Collection[str],
     made: Mapping[str, str],
     made_by: Mapping[str, Any],
 ) -> None:
-    """Write the report; without judgements it is not about the paper, and has the title given.
+    """Write the report; without claims it is not about the paper, and has the title given.
 
+    ``claims`` are those of the ledger, `workflow.lib.claims.as_json`, with what was found on them.
     ``standing_in`` are datasets of the run that stand in for the paper's. ``made`` says in words
     when it was ``written``, from which ``commits`` and ``data``; ``made_by`` has settings, versions
     and machine.
@@ -110,20 +98,20 @@ def write_page(
     exhibits.sort(key=lambda each: each.headline or 0)
     top = [each for each in exhibits if each.leading and each.is_figure]
     # They answer the question of a page about the paper.
-    answers = [each for each in top if each.sentence] if judgements else []
+    answers = [each for each in top if each.sentence] if claims else []
     told = [each for each in exhibits if each.headline and each.sentence and each not in answers]
     jinja = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     jinja.filters["typeset"] = typeset
     page = jinja.from_string(_part("page.html.jinja")).render(
         run=run,
         title=title,
-        answers=[answer(judgements), *[each.sentence for each in answers]],
+        answers=[answer(claims), *[each.sentence for each in answers]],
         counts={
-            whose: Counter(each.verdict for each in judgements if each.is_ours == is_ours)
-            for whose, is_ours in (("paper", False), ("ours", True))
+            whose: Counter(claim["verdict"] for claim in claims if claim["ours"] == ours)
+            for whose, ours in (("paper", False), ("ours", True))
         },
         signs=SIGNS,
-        topics=_topics(judgements, sections, place),
+        topics=_topics(claims, sections, place),
         standing_in=sorted(standing_in),
         top=_grouped(top, place),
         key=KEY,
@@ -226,12 +214,12 @@ def _grouped(exhibits: Sequence[Exhibit], place: Path) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def answer(judgements: Sequence[Judgement]) -> str:
+def answer(claims: Sequence[Mapping[str, Any]]) -> str:
     """Answer the question of the page from the verdicts on the paper's claims.
 
     It can be answered if half of them were tested; "mostly" is half of those tested or more.
     """
-    found = Counter(each.verdict for each in judgements if not each.is_ours)
+    found = Counter(claim["verdict"] for claim in claims if not claim["ours"])
     asked, held = found.total(), found[Verdict.REPRODUCED]
     tested = asked - found[Verdict.STAND_IN] - found[Verdict.NOT_RUN]
     if 2 * tested < asked:
@@ -243,7 +231,7 @@ def answer(judgements: Sequence[Judgement]) -> str:
 
 
 def _topics(
-    judgements: Sequence[Judgement], sections: Sequence[Section], place: Path
+    claims: Sequence[Mapping[str, Any]], sections: Sequence[Section], place: Path
 ) -> list[dict[str, Any]]:
     """Group the claims by the section of their evidence, the paper's before ours."""
     shown = {
@@ -251,25 +239,24 @@ def _topics(
         for section in sections
         for each in section.exhibits
     }
-    claims: dict[str, list[Any]] = {section.name: [] for section in sections} | {"": []}
-    for judgement in sorted(judgements, key=lambda each: each.is_ours):
-        claims[_section(judgement, sections)].append(_claim(judgement, shown, place))
+    grouped: dict[str, list[Any]] = {section.name: [] for section in sections} | {"": []}
+    for claim in sorted(claims, key=lambda claim: bool(claim["ours"])):
+        grouped[_section(claim, sections)].append(_claim(claim, shown, place))
     topics = [
         {
             "title": each.title,
             "name": each.name if each.exhibits else "",
-            "claims": claims[each.name],
+            "claims": grouped[each.name],
         }
         for each in sections
     ]
-    topics.append({"title": "Other", "name": "", "claims": claims[""]})
+    topics.append({"title": "Other", "name": "", "claims": grouped[""]})
     return [topic for topic in topics if topic["claims"]]
 
 
-def _section(judgement: Judgement, sections: Sequence[Section]) -> str:
+def _section(claim: Mapping[str, Any], sections: Sequence[Section]) -> str:
     """Return the section that shows the first rule's evidence, by its figure or the CSV's name."""
-    rules = judgement.claim["rules"][:1]
-    evidence = {file for rule in rules for file in (rule.get("figure", ""), rule["csv"])}
+    evidence = {rule[kind] for rule in claim["rules"][:1] for kind in ("figure", "csv")}
     names = {Path(file).parent.name for file in evidence}
     names |= {Path(file).stem.partition("_")[0] for file in evidence}
     for section in sections:
@@ -279,49 +266,46 @@ def _section(judgement: Judgement, sections: Sequence[Section]) -> str:
 
 
 def _claim(
-    judgement: Judgement, shown: Mapping[str, Mapping[str, str]], place: Path
+    claim: Mapping[str, Any], shown: Mapping[str, Mapping[str, str]], place: Path
 ) -> dict[str, Any]:
-    found = judgement.findings
-    csvs, figures = ({getattr(each, kind) for each in found} for kind in ("csv", "figure"))
+    found = claim["findings"]
+    csvs, figures = ({finding[kind] for finding in found} for kind in ("csv", "figure"))
     stems = dict.fromkeys(Path(file).stem for file in sorted(csvs | figures))
     return {
-        **judgement.claim,
-        "verdict": judgement.verdict,
-        "found": _found(judgement),
-        "held": judgement.held_of.removeprefix("held "),
+        **claim,
+        "found": _found(claim),
+        "held": f"{claim['held']} of {claim['asked']}" if found else "",
         "this_run": _ends(found),
-        "note": f"{'Not in the paper. ' if judgement.is_ours else ''}{dates(judgement)}",
-        "findings": [_finding(each) for each in found],
-        "missing": judgement.missing,
+        "note": f"{'Not in the paper. ' if claim['ours'] else ''}{claim['dates']}",
+        "findings": [_finding(finding) for finding in found],
         "exhibits": [shown[stem] for stem in stems if stem in shown],
         "files": [file for file in sorted(csvs) if (place / file).is_file()],
     }
 
 
-def _found(judgement: Judgement) -> str:
+def _found(claim: Mapping[str, Any]) -> str:
     """Say what the first rule found, and what it asks for."""
-    for rule in judgement.claim["rules"]:
-        found = [each for each in judgement.findings if each.about.startswith(rule["about"])]
+    for rule in claim["rules"]:
+        found = [each for each in claim["findings"] if each["about"].startswith(rule["about"])]
         if found:
-            return f"{rule['about']}: {_ends(found)} (rule: {found[0].rule})"
+            return f"{rule['about']}: {_ends(found)} (rule: {found[0]['rule']})"
     return ""
 
 
-def _ends(findings: Sequence[Finding]) -> str:
+def _ends(findings: Sequence[Mapping[str, Any]]) -> str:
     """Write the least and the largest of the values, or the one that both are written as."""
-    values = [each.value for each in findings]
+    values = [finding["value"] for finding in findings]
     ends = [min(values), max(values)] if values else []
     return " to ".join(dict.fromkeys(map(shown_number, ends)))
 
 
-def _finding(finding: Finding) -> dict[str, str]:
-    data = finding.data + (" (stand-in)" if finding.stand_in else "")
-    spread = interval(finding)
+def _finding(finding: Mapping[str, Any]) -> dict[str, str]:
+    data = finding["data"] + (" (stand-in)" if finding["stand_in"] else "")
     return {
-        "about": " · ".join(filter(None, [finding.about, data])),
-        "value": shown_number(finding.value) + (f" ({spread})" if spread else ""),
-        "rule": finding.rule,
-        "result": RESULTS[finding.holds],
+        "about": " · ".join(filter(None, [finding["about"], data])),
+        "value": finding["shown"],
+        "rule": finding["rule"],
+        "result": finding["result"],
     }
 
 
@@ -376,8 +360,8 @@ if __name__ == "__main__":
             Path(given.data), "Datasets", "The datasets of this run and their terms."
         )
         data = Section("data", "Data", [datasets])
-        judgements = judge(read_claims(given.claims), results, files=files_of(given, results))
-        if any(judgement.findings for judgement in judgements):
+        claims = json.loads(checked(Path(given.ledger)))["claims"]
+        if any(claim["findings"] for claim in claims):
             theory, reproduce = (
                 Path(file).read_text(encoding="utf-8") for file in (given.theory, given.reproduce)
             )
@@ -388,7 +372,7 @@ if __name__ == "__main__":
             heading = "Where it deviates from the paper"
             data = replace(data, texts={heading: _excerpt(reproduce, heading)})
         else:
-            judgements = []  # as in a run on the user's own data
+            claims = []  # as in a run on the user's own data
             sections = [_without_the_paper(section) for section in sections]
         write_page(
             snakemake.output[0],
@@ -396,7 +380,7 @@ if __name__ == "__main__":
             title=asked.title,
             sections=sections,
             data=data,
-            judgements=judgements,
+            claims=claims,
             standing_in=asked.stand_ins,
             made={
                 "written": datetime.now(UTC).strftime("%d %B %Y"),

@@ -4,11 +4,10 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from workflow.data import DataError
 from workflow.data.audit import leak_lines
 from workflow.lib.job import job
 from workflow.lib.outcomes import read_outcomes, unavailable_reason
-from workflow.lib.provenance import checked, mixed_versions, read_csv, verify, write_text
+from workflow.lib.provenance import checked, read_csv, write_text
 
 
 def shortened(text: str) -> list[str]:
@@ -48,32 +47,6 @@ def summary(
     if telling := list(leaks):
         lines += shortened(f"Leaks: {'; '.join(telling)}")[:1]
     return "\n".join(lines) + "\n"
-
-
-def closing(results: Path, seconds: float) -> str:
-    """Return the summary of a run with its time and its files, once these are proved to be its own.
-
-    It is an error if one of them, or of what they were made from, is not what its job wrote.
-    """
-    text, report = results / "summary.txt", results / "report.html"
-    # The summary can be asked for alone, and then there may be no report.
-    mixed = mixed_versions(verify(*filter(Path.is_file, (text, report))))
-    versions = f"Made with several versions: {'; '.join(mixed)}\n" if mixed else ""
-    minutes, rest = divmod(int(seconds), 60)
-    return (
-        f"\n{text.read_text(encoding='utf-8')}{versions}"
-        f"Time: {minutes} min {rest} s · log: {results / 'logs'}\nReport: {report}"
-    )
-
-
-def print_closing(results: str, started: float, now: float) -> None:
-    """Print the summary that plain Snakemake has just made, or why it cannot be trusted."""
-    file = Path(results, "summary.txt")
-    if file.is_file() and file.stat().st_mtime >= started:
-        try:
-            print(closing(Path(results), now - started))
-        except DataError as error:
-            print(f"Not all results are what this run computed. {error}")
 
 
 if __name__ == "__main__":

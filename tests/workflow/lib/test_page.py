@@ -3,13 +3,12 @@
 import re
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from projects import write_record_of
-from workflow.lib.claims import judge
+from workflow.lib import claims
 from workflow.lib.page import (
     Exhibit,
     Section,
@@ -25,14 +24,18 @@ from workflow.lib.svg import has_marks, inline_svg, svg_of
 ROOT = Path(__file__).parents[3]
 
 
-def written(path, judgements, standing_in=(), exhibits=()):
+def judged(given, results):
+    return claims.as_json(claims.judge(given, results, pd.read_csv))["claims"]
+
+
+def written(path, ledger, standing_in=(), exhibits=()):
     write_page(
         path,
         run="mine",
         title="Correlations of your data",
         sections=[Section("rcca", "Correlations", exhibits, files=["figures/a.svg"])],
         data=Section("data", "Data"),
-        judgements=judgements,
+        claims=ledger,
         standing_in=standing_in,
         made={"written": "today", "commits": "abc", "data": "mine"},
         made_by={},
@@ -55,8 +58,8 @@ def test_report_of_the_paper_opens_with_its_claims(tmp_path):
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "a.svg").touch()
     claim = {"id": "c", "claim": "C", "place": "P", "published": "X"}
-    claims = [claim | {"rules": [rule | more]} for more in ({}, {"figure": "figures/a.svg"})]
-    text = written(tmp_path / "report.html", judge(claims, tmp_path, pd.read_csv), ["digits"])
+    given = [claim | {"rules": [rule | more]} for more in ({}, {"figure": "figures/a.svg"})]
+    text = written(tmp_path / "report.html", judged(given, tmp_path), ["digits"])
     for present in ("stand in for the paper's (digits)", ">0 of 1<", "<td>−1.00 (no", "#claim-c"):
         assert present in text
     # Evidence links to CSVs: figures are in the page, and their files are not published.
@@ -81,8 +84,8 @@ def test_report_of_the_paper_opens_with_its_claims(tmp_path):
     ],
 )
 def test_the_answer_follows_from_the_verdicts(verdicts, said):
-    ours = [SimpleNamespace(verdict="not reproduced", is_ours=True)]
-    found = [SimpleNamespace(verdict=each, is_ours=False) for each in Counter(verdicts).elements()]
+    ours = [{"verdict": "not reproduced", "ours": True}]
+    found = [{"verdict": each, "ours": False} for each in Counter(verdicts).elements()]
     assert answer(found + ours).startswith(said)
 
 
@@ -124,9 +127,9 @@ def test_tables_of_the_paper_are_closed_and_ones_own_without_a_figure_are_open(t
     (tmp_path / "a.md").write_text("| m |\n|---|\n| 1 |\n", encoding="utf-8")
     write_record_of(tmp_path / "a.md")
     shown = [Exhibit(tmp_path / "a.md", "Sums", "a caption")]
-    claims = [{"id": "c", "claim": "C", "place": "P", "published": "X", "rules": []}]
-    for judgements, opened in ((judge(claims, tmp_path, pd.read_csv), ""), ([], " open")):
-        page = written(tmp_path / "report.html", judgements, exhibits=shown)
+    given = [{"id": "c", "claim": "C", "place": "P", "published": "X", "rules": []}]
+    for ledger, opened in ((judged(given, tmp_path), ""), ([], " open")):
+        page = written(tmp_path / "report.html", ledger, exhibits=shown)
         assert f"<details{opened}><summary>Numbers" in page
 
 
