@@ -1,13 +1,14 @@
 """Table, sentence and figure of stage autoencoder: errors and times beside linear PCA."""
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
-from workflow.lib.outcomes import read_outcomes
+from workflow.lib.outcomes import Outcomes, gathered
 from workflow.lib.provenance import write_csv, write_text
 from workflow.lib.tables import (
     by_experiment,
@@ -164,15 +165,25 @@ def on_table(summary: pd.DataFrame, titles: Titles) -> str:
     return sentence(clauses, "test error against linear PCA's")
 
 
+def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -> None:
+    """Write the tables and figures of the stage, and what they say.
+
+    ``asked`` are the settings of the report, ``given`` the other files it reads, ``out`` the files
+    it writes by their names.
+    """
+    titles = asked.titles
+    errors, not_run = outcomes.rows("errors", columns=ERROR_COLUMNS)
+    pictures, _ = outcomes.rows("pictures", columns=PICTURE_COLUMNS)
+    summary = autoencoder_summary(errors)
+    published = pd.read_csv(given.published), asked.published
+    write_csv(out["autoencoder.csv"], summary)
+    table = autoencoder_table(summary, not_run, titles, *published)
+    write_text(out["autoencoder.md"], table)
+    save(reconstructions_figure(pictures, summary, titles), out, "autoencoder")
+    write_sentences(out, {"autoencoder": on_table(summary, titles)})
+
+
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        given, out, titles = snakemake.input, by_name(snakemake.output), asked.titles
-        errors, not_run = read_outcomes(given.errors, ERROR_COLUMNS)
-        pictures, _ = read_outcomes(given.pictures, PICTURE_COLUMNS)
-        summary = autoencoder_summary(errors)
-        published = pd.read_csv(given.published), asked.published
-        write_csv(out["autoencoder.csv"], summary)
-        table = autoencoder_table(summary, not_run, titles, *published)
-        write_text(out["autoencoder.md"], table)
-        save(reconstructions_figure(pictures, summary, titles), out, "autoencoder")
-        write_sentences(out, {"autoencoder": on_table(summary, titles)})
+        outcomes = gathered(snakemake, asked)
+        report(outcomes, asked, snakemake.input, by_name(snakemake.output.shown))

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
-from workflow.lib.figures import BLUE, FAINT, GREY, STYLE, legend, panels
+from workflow.lib.figures import BLUE, FAINT, GREY, STYLE, end_labels, legend, panels
 from workflow.lib.tables import span
 from workflow.stages.bounds.norms import cca_bound, limiting_cca_error
 from workflow.stages.bounds.theorem4 import FEATURES
@@ -69,6 +69,30 @@ def _logarithmic(axes: Any, which: str) -> None:
             axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 200 * low else (1,)))
             axis.set_major_formatter(FormatStrFormatter("%g"))
             axis.set_minor_formatter(NullFormatter())
+
+
+def tightness_figure(summary: pd.DataFrame, names: Mapping[str, str]) -> Figure:
+    """RPCA's error of the first sweep between its bounds, all times √m/n; ``names`` are theirs."""
+    rows = summary[
+        (summary["panel"] == "rpca") & (summary["experiment"] == summary["experiment"][0])
+    ]
+    with matplotlib.rc_context(STYLE):
+        figure, places = panels([*dict.fromkeys(rows["varying"])], size=(4.6, 3.0))
+        for varying, axes in places.items():
+            own = rows[rows["varying"] == varying].sort_values("value")
+            over = own["n"] / np.sqrt(own["m"])
+            error = own["rms"] / over
+            axes.plot(own["value"], error, color=BLUE, marker="o", label="error, root mean square")
+            for column, name in names.items():
+                if own[column].notna().any():
+                    line = "-" if column == "lower" else "--"
+                    axes.plot(own["value"], own[column] / over, line, color=GREY, label=name)
+            _logarithmic(axes, "xy")
+            axes.set(xlabel=_SYMBOLS[varying], ylabel=r"$\Vert\hat K - K\Vert\cdot\sqrt{m}\,/\,n$")
+            looseness = span(own["bound_printed"] / own["mean"], ".1f")
+            axes.set_title(f"printed bound: {looseness} times the error")
+            end_labels(axes)
+    return figure
 
 
 def theorem4_figure(counterexample: pd.DataFrame, correlations: pd.DataFrame) -> Figure:

@@ -9,9 +9,10 @@ import pandas as pd
 
 from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
-from workflow.lib.provenance import read_csv, write_csv, write_text
+from workflow.lib.outcomes import Outcomes, gathered
+from workflow.lib.provenance import write_csv, write_text
 from workflow.lib.tables import half_width, number, sentence, span, titled_table, write_sentences
-from workflow.stages.bounds.figures import bounds_figure, theorem4_figure
+from workflow.stages.bounds.figures import bounds_figure, theorem4_figure, tightness_figure
 from workflow.stages.bounds.fit import MOMENTS
 from workflow.stages.bounds.norms import (
     cca_bound,
@@ -466,6 +467,17 @@ def on_pieces(pieces: pd.DataFrame, titles: Mapping[str, str]) -> str:
     return sentence(clauses, titles[name])
 
 
+def on_tightness(ratios: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    """Say between which multiples of the RPCA error of the first sweep each bound lies."""
+    name = ratios["experiment"].iloc[0]
+    rows = ratios[(ratios["panel"] == "rpca") & (ratios["experiment"] == name)]
+    clauses = [
+        f"{row['name']} {span([row['least'], row['most']], '.2f')}"
+        for row in rows.to_dict("records")
+    ]
+    return sentence([", ".join(clauses)], f"{titles[name]}, bounds over error")
+
+
 def on_estimates(summary: pd.DataFrame) -> str:
     """Say what Nyström features estimate, at the largest m below n."""
     rows = summary[summary["m"] < summary["n"]].dropna()
@@ -504,36 +516,46 @@ def on_correlations(summary: pd.DataFrame) -> str:
     )
 
 
+def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -> None:
+    """Write the tables and figures of the stage, and what they say.
+
+    ``asked`` are the settings of the report, ``given`` the other files it reads, ``out`` the files
+    it writes by their names.
+    """
+    sentences: dict[str, str] = {}
+    if "draws" in outcomes.texts:
+        drawn = draws(outcomes.rows("draws")[0], asked.fixed)
+        summary = points(drawn, pd.read_csv(given.published), asked.published)
+        fits = power_laws(drawn, summary)
+        write_csv(out["points.csv"], summary)
+        write_csv(out["bounds.csv"], fits)
+        split = pieces(drawn, summary)
+        write_csv(out["bounds_pieces.csv"], split)
+        write_csv(out["tightness.csv"], tightness(summary))
+        write_text(out["bounds.md"], bounds_table(fits, split, asked.titles))
+        save(bounds_figure(summary, asked.titles), out, "bounds")
+        save(tightness_figure(summary, BOUNDS), out, "tightness")
+        clauses = on_sweeps(fits, asked.titles), on_pieces(split, asked.titles)
+        sentences["bounds"] = " ".join(filter(None, clauses))
+        sentences["tightness"] = on_tightness(tightness(summary), asked.titles)
+    if "counterexample" in outcomes.texts:
+        counterexample = against_the_bound(outcomes.rows("counterexample")[0])
+        drawn = outcomes.rows("correlations")[0]
+        correlations, estimates = against_m(drawn), estimates_by_m(drawn)
+        write_csv(out["theorem4.csv"], counterexample)
+        write_csv(out["regularised_correlations.csv"], correlations)
+        write_csv(out["estimates.csv"], estimates)
+        write_text(out["estimates.md"], estimates_table(estimates))
+        write_text(out["theorem4.md"], theorem4_table(counterexample))
+        write_text(out["regularised_correlations.md"], correlations_table(correlations))
+        save(theorem4_figure(counterexample, correlations), out, "theorem4")
+        sentences["estimates"] = on_estimates(estimates)
+        sentences["theorem4"] = on_counterexample(counterexample)
+        sentences["regularised_correlations"] = on_correlations(correlations)
+    write_sentences(out, sentences)
+
+
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        given, out = snakemake.input, by_name(snakemake.output)
-        sentences: dict[str, str] = {}
-        if given.get("draws"):
-            drawn = draws(read_csv(given.draws[0]), asked.fixed)
-            summary = points(drawn, pd.read_csv(given.published), asked.published)
-            fits = power_laws(drawn, summary)
-            write_csv(out["points.csv"], summary)
-            write_csv(out["bounds.csv"], fits)
-            split = pieces(drawn, summary)
-            write_csv(out["bounds_pieces.csv"], split)
-            write_csv(out["tightness.csv"], tightness(summary))
-            write_text(out["bounds.md"], bounds_table(fits, split, asked.titles))
-            save(bounds_figure(summary, asked.titles), out, "bounds")
-            clauses = on_sweeps(fits, asked.titles), on_pieces(split, asked.titles)
-            sentences["bounds"] = " ".join(filter(None, clauses))
-        if given.get("theorem4"):
-            files = by_name(given.theorem4)
-            counterexample = against_the_bound(read_csv(files["counterexample.csv"]))
-            drawn = read_csv(files["correlations.csv"])
-            correlations, estimates = against_m(drawn), estimates_by_m(drawn)
-            write_csv(out["theorem4.csv"], counterexample)
-            write_csv(out["regularised_correlations.csv"], correlations)
-            write_csv(out["estimates.csv"], estimates)
-            write_text(out["estimates.md"], estimates_table(estimates))
-            write_text(out["theorem4.md"], theorem4_table(counterexample))
-            write_text(out["regularised_correlations.md"], correlations_table(correlations))
-            save(theorem4_figure(counterexample, correlations), out, "theorem4")
-            sentences["estimates"] = on_estimates(estimates)
-            sentences["theorem4"] = on_counterexample(counterexample)
-            sentences["regularised_correlations"] = on_correlations(correlations)
-        write_sentences(out, sentences)
+        outcomes = gathered(snakemake, asked)
+        report(outcomes, asked, snakemake.input, by_name(snakemake.output.shown))

@@ -1,12 +1,13 @@
 """Tables, sentences and figures of stage extensions."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
 from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
-from workflow.lib.outcomes import read_outcomes
+from workflow.lib.outcomes import Outcomes, gathered
 from workflow.lib.provenance import write_csv, write_text
 from workflow.lib.tables import (
     by_title,
@@ -160,35 +161,45 @@ def on_dependence(power: pd.DataFrame) -> str:
     )
 
 
+def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -> None:
+    """Write the tables and figures of the stage, and what they say.
+
+    ``asked`` are the settings of the report, ``given`` the other files it reads, ``out`` the files
+    it writes by their names.
+    """
+    titles = asked.titles
+    said = {}
+    if {"shapes", "clustering"} & outcomes.texts.keys():
+        scores, not_run = outcomes.rows("shapes", "clustering", columns=CLUSTERING_COLUMNS)
+        points, _ = outcomes.rows("points", columns=POINT_COLUMNS)
+        pictures = titles.get("clustering")
+        sets = SHAPE_TITLES | {"subset": f"{pictures}, some", "all": f"{pictures}, all"}
+        missing = {titles[part]: reason for part, reason in not_run.items()}
+        summary = clustering_summary(scores)
+        table = clustering_table(summary, sets, missing)
+        write_text(out["extensions_clustering.md"], table)
+        write_csv(out["extensions_clustering.csv"], summary)
+        figure = clustering_figure(summary, points, sets)
+        save(figure, out, "extensions_clustering")
+        said["extensions_clustering"] = on_clustering(summary, sets)
+    if "discriminants" in outcomes.texts:
+        errors, not_run = outcomes.rows("discriminants", columns=ERROR_COLUMNS)
+        title = titles["discriminants"]
+        summary = discriminants_summary(errors)
+        table = discriminants_table(summary, title, not_run.get("discriminants"))
+        write_text(out["extensions_discriminants.md"], table)
+        write_csv(out["extensions_discriminants.csv"], summary)
+        save(discriminants_figure(summary, title), out, "extensions_discriminants")
+        said["extensions_discriminants"] = on_discriminants(summary, title)
+    if "dependence" in outcomes.texts:
+        power, _ = outcomes.rows("dependence", columns=POWER_COLUMNS)
+        write_csv(out["extensions_dependence.csv"], power[POWER_COLUMNS])
+        save(dependence_figure(power), out, "extensions_dependence")
+        said["extensions_dependence"] = on_dependence(power)
+    write_sentences(out, said)
+
+
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        given, out, titles = snakemake.input, by_name(snakemake.output), asked.titles
-        said = {}
-        if files := [*given.get("shapes", []), *given.get("clustering", [])]:
-            scores, not_run = read_outcomes(files, CLUSTERING_COLUMNS)
-            points, _ = read_outcomes(given.get("points", []), POINT_COLUMNS)
-            pictures = titles.get("clustering")
-            sets = SHAPE_TITLES | {"subset": f"{pictures}, some", "all": f"{pictures}, all"}
-            missing = {titles[part]: reason for part, reason in not_run.items()}
-            summary = clustering_summary(scores)
-            table = clustering_table(summary, sets, missing)
-            write_text(out["extensions_clustering.md"], table)
-            write_csv(out["extensions_clustering.csv"], summary)
-            figure = clustering_figure(summary, points, sets)
-            save(figure, out, "extensions_clustering")
-            said["extensions_clustering"] = on_clustering(summary, sets)
-        if files := given.get("discriminants", []):
-            errors, not_run = read_outcomes(files, ERROR_COLUMNS)
-            title = titles["discriminants"]
-            summary = discriminants_summary(errors)
-            table = discriminants_table(summary, title, not_run.get("discriminants"))
-            write_text(out["extensions_discriminants.md"], table)
-            write_csv(out["extensions_discriminants.csv"], summary)
-            save(discriminants_figure(summary, title), out, "extensions_discriminants")
-            said["extensions_discriminants"] = on_discriminants(summary, title)
-        if files := given.get("dependence", []):
-            power, _ = read_outcomes(files, POWER_COLUMNS)
-            write_csv(out["extensions_dependence.csv"], power[POWER_COLUMNS])
-            save(dependence_figure(power), out, "extensions_dependence")
-            said["extensions_dependence"] = on_dependence(power)
-        write_sentences(out, said)
+        outcomes = gathered(snakemake, asked)
+        report(outcomes, asked, snakemake.input, by_name(snakemake.output.shown))

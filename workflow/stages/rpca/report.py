@@ -1,13 +1,14 @@
 """Tables, sentences and figures of stage rpca: agreement with exact methods, cost against n."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
-from workflow.lib.outcomes import read_outcomes
+from workflow.lib.outcomes import Outcomes, gathered
 from workflow.lib.provenance import write_csv, write_text
 from workflow.lib.tables import (
     FEATURES,
@@ -17,6 +18,7 @@ from workflow.lib.tables import (
     fitted_exponent,
     number,
     sentence,
+    span,
     titled_table,
     write_sentences,
 )
@@ -43,6 +45,10 @@ ERRORS_COLUMNS = [*KEYS, "n", "components", "m", "repeat", *MEASURES]
 MERITS_COLUMNS = [*KEYS, "m", "repeat", "components", "merit"]
 SCORES_COLUMNS = [*KEYS, "m", "label", "component_1", "component_2"]
 TIMES_COLUMNS = [*KEYS, "threads", "n", "m", "repeat", "seconds"]
+EVALUATION_COLUMNS = ["experiment", "method", "n", "columns", "m", "repeat", "seconds"]
+EVALUATED = {"fourier": "Fourier", "nystroem": "Nyström", "fastfood": "Fastfood"}
+# Seconds of the first map over those of the second.
+RATIOS = (("fourier", "fastfood"), ("nystroem", "fourier"))
 _LAW_COLUMNS = [
     *KEYS, "m", "threads", "n_from", "n_to", "seconds", "exponent", "exponent_error",
     "freedom", "factor", "claimed",
@@ -100,6 +106,42 @@ def exponents(times: pd.DataFrame) -> pd.DataFrame:
             records.append((*given, *found, CLAIMED.get(str(keys[-1]))))
     laws = pd.DataFrame(records, columns=_LAW_COLUMNS)
     return laws.astype(dict.fromkeys(["m", "threads", "claimed"], "Int64"))
+
+
+def evaluation_summary(evaluation: pd.DataFrame) -> pd.DataFrame:
+    """Median seconds of each map at every m, and ratios within a repeat: median, least, largest."""
+    keys = ["experiment", "columns", "n", "m"]
+    seconds = evaluation.pivot(index=[*keys, "repeat"], columns="method", values="seconds")
+    seconds = seconds.reindex(columns=list(EVALUATED))
+    medians = seconds.groupby(keys).median()
+    for one, other in RATIOS:
+        ratio = (seconds[one] / seconds[other]).groupby(keys).agg(["median", "min", "max"])
+        medians = medians.join(ratio.add_prefix(f"{one}_over_{other}_"))
+    return medians.reset_index()
+
+
+def evaluation_table(summary: pd.DataFrame, not_run: Mapping[str, str], titles: Titles) -> str:
+    """Lay out the seconds of each map and their ratios, one block per experiment."""
+    header = ["m", *EVALUATED.values()]
+    header += [f"{EVALUATED[one]} over {EVALUATED[other]}" for one, other in RATIOS]
+    groups = dict(iter(summary.groupby("experiment")))
+
+    def block(name: str, title: str) -> str:
+        sizes = groups[name].iloc[0]
+        rows = [
+            [str(row["m"]), *(f"{row[each]:.3f}" for each in EVALUATED)]
+            + [_ratio(row, f"{one}_over_{other}") for one, other in RATIOS]
+            for row in groups[name].to_dict("records")
+        ]
+        lead = f"**{title}**: seconds for {sizes['n']} rows of {sizes['columns']} columns"
+        return titled_table(lead, header, rows)
+
+    shown = {name: title for name, title in titles.items() if name in {*groups, *not_run}}
+    return by_experiment(shown, not_run, block)
+
+
+def _ratio(row: Mapping[Any, Any], name: str) -> str:
+    return f"{row[f'{name}_median']:.2f} ({row[f'{name}_min']:.2f} to {row[f'{name}_max']:.2f})"
 
 
 def table(
@@ -219,6 +261,18 @@ def on_scatter(scores: pd.DataFrame, titles: Titles) -> str:
     )
 
 
+def on_evaluation(summary: pd.DataFrame, titles: Titles) -> str:
+    """Say how many times as long the slower map of each pair takes."""
+
+    def say(rows: pd.DataFrame) -> list[str]:
+        return [
+            f"{EVALUATED[one]} over {EVALUATED[other]} " + span(rows[f"{one}_over_{other}_median"])
+            for one, other in RATIOS
+        ]
+
+    return by_title(summary, titles, say, "seconds of one map over those of another")
+
+
 def on_times(laws: pd.DataFrame, titles: Titles) -> str:
     """Say how the time of each method grows with n."""
 
@@ -232,38 +286,48 @@ def on_times(laws: pd.DataFrame, titles: Titles) -> str:
     return by_title(shown, titles, say, "growth of the wall time")
 
 
+def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -> None:
+    """Write the tables and figures of the stage, and what they say.
+
+    ``asked`` are the settings of the report, ``given`` the other files it reads, ``out`` the files
+    it writes by their names.
+    """
+    titles = asked.titles
+    errors, not_run = outcomes.rows("errors", columns=ERRORS_COLUMNS)
+    merits, _ = outcomes.rows("merits", columns=MERITS_COLUMNS)
+    scores, _ = outcomes.rows("scores", columns=SCORES_COLUMNS)
+    times, _ = outcomes.rows("times", columns=TIMES_COLUMNS)
+    summary, merit, powers, laws = (
+        errors_summary(errors),
+        merits_summary(merits),
+        rates(errors),
+        exponents(times),
+    )
+    write_text(out["rpca.md"], table(errors, merits, times, not_run, titles))
+    write_csv(out["rpca.csv"], summary)
+    write_csv(out["rpca_merits.csv"], merit)
+    write_csv(out["rpca_rates.csv"], powers)
+    write_csv(out["rpca_exponents.csv"], laws)
+    figures = {
+        "rpca_pca": agreement_figure(summary, merit, "pca", titles),
+        "rpca_cca": agreement_figure(summary, merit, "cca", titles),
+        "rpca_scatter": scatter_figure(scores, titles),
+        "rpca_times": times_figure(times, laws, titles),
+    }
+    for name, figure in figures.items():
+        if f"{name}.svg" in out:
+            save(figure, out, name)
+    said = {
+        "rpca": on_agreement(summary, titles),
+        "rpca_pca": on_errors(summary, powers, "pca", titles),
+        "rpca_cca": on_errors(summary, powers, "cca", titles),
+        "rpca_scatter": on_scatter(scores, titles),
+        "rpca_times": on_times(laws, titles),
+    }
+    write_sentences(out, said)
+
+
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        given, out, titles = snakemake.input, by_name(snakemake.output), asked.titles
-        errors, not_run = read_outcomes(given.errors, ERRORS_COLUMNS)
-        merits, _ = read_outcomes(given.merits, MERITS_COLUMNS)
-        scores, _ = read_outcomes(given.scores, SCORES_COLUMNS)
-        times, _ = read_outcomes(given.get("times", []), TIMES_COLUMNS)
-        summary, merit, powers, laws = (
-            errors_summary(errors),
-            merits_summary(merits),
-            rates(errors),
-            exponents(times),
-        )
-        write_text(out["rpca.md"], table(errors, merits, times, not_run, titles))
-        write_csv(out["rpca.csv"], summary)
-        write_csv(out["rpca_merits.csv"], merit)
-        write_csv(out["rpca_rates.csv"], powers)
-        write_csv(out["rpca_exponents.csv"], laws)
-        figures = {
-            "rpca_pca": agreement_figure(summary, merit, "pca", titles),
-            "rpca_cca": agreement_figure(summary, merit, "cca", titles),
-            "rpca_scatter": scatter_figure(scores, titles),
-            "rpca_times": times_figure(times, laws, titles),
-        }
-        for name, figure in figures.items():
-            if f"{name}.svg" in out:
-                save(figure, out, name)
-        said = {
-            "rpca": on_agreement(summary, titles),
-            "rpca_pca": on_errors(summary, powers, "pca", titles),
-            "rpca_cca": on_errors(summary, powers, "cca", titles),
-            "rpca_scatter": on_scatter(scores, titles),
-            "rpca_times": on_times(laws, titles),
-        }
-        write_sentences(out, said)
+        outcomes = gathered(snakemake, asked)
+        report(outcomes, asked, snakemake.input, by_name(snakemake.output.shown))

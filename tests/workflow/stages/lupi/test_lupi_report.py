@@ -53,7 +53,7 @@ def accuracies(preprocessing=("raw", "hellinger"), methods=tuple(METHOD_NAMES), 
 
 
 def text(lines, accuracy, papers, not_run=NOT_RUN):
-    frames = lupi_summary(accuracy), lupi_pairs(accuracy)
+    frames = lupi_summary(accuracy, papers), lupi_pairs(accuracy)
     return blocks(lines, frames, papers, TITLES, not_run)
 
 
@@ -68,6 +68,16 @@ def test_claims_rest_on_pairs_prepared_alike(tmp_path):
     for claim in ("lupi-gain", "lupi-significant"):
         assert {finding.rows for finding in claims[claim].findings} == {1}
     assert [finding.value < 0 for finding in claims["lupi-gain"].findings] == [True, True]
+
+
+def test_levels_are_compared_with_the_paper_s_by_welch():
+    accuracy = accuracies(["raw"])
+    row = lupi_summary(accuracy, {"awa": PAPER}).set_index("method").loc["rcca"]
+    ours = accuracy.loc[accuracy["method"] == "rcca", "test_accuracy"]
+    test = stats.ttest_ind(ours, PUBLISHED["rcca_accuracy"], equal_var=False)
+    found = row[["against_paper_low", "against_paper_high"]].tolist()
+    assert found == pytest.approx(list(test.confidence_interval(0.95)))
+    assert lupi_summary(accuracy, {})["against_paper"].isna().all()
 
 
 def test_published_gain_is_the_fourteen_per_cent():
@@ -97,6 +107,11 @@ def test_pairs_are_compared_partition_by_partition():
     assert row["high"] - row["low"] < 1 < accuracy["test_accuracy"].std()
     edges = pairs.xs("surf", level="reference")["on_edge"]
     assert edges[edges > 0].to_dict() == {("rcca", "raw", True): 1, ("rcca", "raw", False): 1}
+    p = lupi_pairs(accuracy)[lambda rows: rows["alike"]].set_index(["method", "preprocessing"])
+    hellinger, raw = (p.loc[("svm+", kind)] for kind in ("hellinger", "raw"))
+    least, largest = sorted([hellinger["p"], raw["p"]])
+    adjusted = [min(2 * least, 1), max(min(2 * least, 1), largest)]
+    assert sorted([hellinger["p_holm"], raw["p_holm"]]) == adjusted
     equal = lupi_pairs(accuracy.assign(test_accuracy=60.0))
     assert (equal[["difference", "p"]] == [0, 1]).all(axis=None)
 
@@ -121,11 +136,15 @@ def test_table_marks_edges_and_says_what_was_not_run_also_without_the_paper():
         ({"surf-scaled hellinger": 64.0}, ["RCCA loses to the best baseline"]),
         ({"rcca-permuted-animals": 60.0}, ["the true attributes work better than permuted ones"]),
         ({"rcca-permuted-animals": 64.0}, ["no difference between true and permuted attributes"]),
+        (
+            {"surf raw": 57.0, "surf hellinger": 64.0, "rcca raw": 59.0, "rcca hellinger": 62.5},
+            ["of RCCA, 62.7 %, agrees with ours for Hellinger;", "55.2 %, is below ours"],
+        ),
     ],
 )
 def test_conclusion_follows_the_numbers(levels, says):
     accuracy = accuracies(**levels)
-    found = conclusion(lupi_summary(accuracy), lupi_pairs(accuracy), PAPER)
+    found = conclusion(lupi_summary(accuracy, {"awa": PAPER}), lupi_pairs(accuracy), PAPER)
     assert [words for words in says if words not in found] == []
 
 
@@ -133,7 +152,7 @@ def test_sentences_say_what_the_first_experiment_shows():
     accuracy = pd.concat([accuracies(["raw"]), accuracies(["raw"]).assign(experiment="gone")])
     pairs = lupi_pairs(accuracy)
     settings = pd.concat([accuracy, accuracy.assign(reg=10.0, test_accuracy=70.0)])
-    found = say(lupi_summary(accuracy), pairs, settings, {"awa": PAPER}, TITLES)
+    found = say(lupi_summary(accuracy, {"awa": PAPER}), pairs, settings, {"awa": PAPER}, TITLES)
     row = pairs[(pairs["method"] == "rcca") & (pairs["reference"] == "surf")].iloc[0]
     gain = f"{row['difference']:+.2f} with raw counts [{row['low']:+.2f}, {row['high']:+.2f}]"
     says = f"Animals: RCCA minus regular features, in points: {gain}"
@@ -141,7 +160,10 @@ def test_sentences_say_what_the_first_experiment_shows():
     assert "; the largest mean gain is +4." in found["lupi_methods"]
     assert found["lupi_reg"].startswith("Animals: over reg = 1 to 10 RCCA's accuracy is 6")
     assert found["lupi_reg"].endswith(" to 70.00 % with raw counts.")
-    assert say(lupi_summary(accuracy), pairs, settings, {}, TITLES)["lupi"] == f"{says}."
+    assert (
+        say(lupi_summary(accuracy, {"awa": PAPER}), pairs, settings, {}, TITLES)["lupi"]
+        == f"{says}."
+    )
 
 
 def ticks(axes):
@@ -169,7 +191,7 @@ def test_figures_show_pairs_and_the_paper_s_beside_its_own_protocol_only():
 
 def test_nothing_run_leaves_blank_figures_no_sentences_and_a_table_of_reasons(tmp_path):
     nothing = accuracies().iloc[:0]
-    summary, pairs = lupi_summary(nothing), lupi_pairs(nothing)
+    summary, pairs = lupi_summary(nothing, {}), lupi_pairs(nothing)
     outputs = {name: str(tmp_path / name) for name in ("blank.svg", "blank.png")}
     save(differences_figure(nothing, PUBLISHED, {"awa": PAPER}, TITLES), outputs, "blank")
     save(methods_figure(pairs, {"awa": PAPER}, TITLES), outputs, "blank")

@@ -9,7 +9,7 @@ import pytest
 from projects import svg_of
 from workflow.data.audit import leak_lines
 from workflow.lib.claims import judge, ledger, read_claims
-from workflow.lib.outcomes import split_outcomes
+from workflow.lib.outcomes import Outcomes
 from workflow.stages.rcca import baselines_tables, figures, tables
 from workflow.stages.rcca import table1 as t1
 
@@ -50,7 +50,8 @@ CURVE = frame(
 
 
 def read(*names):
-    return split_outcomes(SUMS[SUMS["experiment"].isin(names)], t1.SUMS_COLUMNS)
+    sums = SUMS[SUMS["experiment"].isin(names)]
+    return Outcomes({"sums": sums}).rows("sums", columns=t1.SUMS_COLUMNS)
 
 
 def table1(*names, timings=TIMING[:0], fits=FITS[:0], experiments=TITLES, sums=None):
