@@ -108,15 +108,20 @@ def shown(stage):
     return [f"{RESULTS}/{each.file}" for each in EXHIBITS[stage]]
 
 
-def exhibits(stage):
-    """List the exhibits of a stage as outputs, for `snakemake --report` too, and its sentences."""
-    files = [f"{RESULTS}/{stage}/sentences.csv"]
+def exhibits(stage, kind=""):
+    """List the exhibits of a stage as outputs, for `snakemake --report` too, and its sentences.
+
+    ``kind``, tables or figures, leaves out the others; the sentences are with the tables.
+    """
+    files = [f"{RESULTS}/{stage}/sentences.csv"] if kind != "figures" else []
     for each in EXHIBITS[stage]:
+        if not each.file.startswith(kind):
+            continue
         told = {"category": read_exhibits(stage).title, "labels": {"exhibit": each.label}}
         path = f"{RESULTS}/{each.file}"
         files += [report(path, caption=caption_file(each), **told)]
         if path.endswith(".svg"):
-            files += [path.removesuffix(".svg") + ".png"]
+            files += [path.removesuffix(".svg") + "-narrow.svg"]
     return files
 
 

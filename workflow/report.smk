@@ -130,6 +130,7 @@ rule page:
         reproduce="docs/reproduce.md",
         sentences=SENTENCES,
         parts=expand("workflow/lib/page.{kind}", kind=["html.jinja", "css", "js"]),
+        style="workflow/lib/figures.css",
     output:
         f"{RESULTS}/report.html",
     log:

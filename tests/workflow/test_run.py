@@ -72,7 +72,7 @@ def test_run_of_some_stages_has_no_job_of_the_others(project, part):
 def test_run_leaves_tables_figures_report_and_says_so(finished):
     results = finished.file("results/test")
     tables = [f"tables/{name}" for name in ("data.md", "rcca.md", "leaks.csv")]
-    for name in (*tables, "figures/rcca.png", "report.html"):
+    for name in (*tables, "figures/rcca.svg", "figures/rcca-narrow.svg", "report.html"):
         assert (results / name).stat().st_size > 0
         assert (results / f"{name}.json").is_file()
     assert "All that these settings ask for was run.\n" in finished.screen

@@ -20,6 +20,7 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
+from workflow.lib.chart import has_marks, inline
 from workflow.lib.claims import (
     KEY,
     RESULTS,
@@ -43,7 +44,6 @@ from workflow.lib.provenance import (
     read_record,
     write_text,
 )
-from workflow.lib.svg import has_marks, inline_svg
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def write_page(
         data=_rendered(data, place),
         made=made,
         made_by=json.dumps(made_by, indent=1, sort_keys=True, ensure_ascii=False),
-        style=_part("page.css"),
+        style=_part("figures.css") + _part("page.css"),
         script=script,
         script_hash=digest,
     )
@@ -217,13 +217,23 @@ def _grouped(exhibits: Sequence[Exhibit], place: Path) -> list[dict[str, Any]]:
         text = checked(each.path).decode()
         content |= {"id": each.id, "label": each.heading, "sentence": each.sentence} | content
         if each.is_figure:
-            content["svg"] = inline_svg(text, each.path.stem, each.sentence or each.caption)
+            content["svg"] = _both_widths(each, text)
             content["caption"] = each.caption
         else:
             content |= {"table": markdown(text, each.heading), "table_caption": each.caption}
         csv = f"tables/{each.path.stem}.csv"
         content["csv"] = csv if (place / csv).is_file() else None
     return list(found.values())
+
+
+def _both_widths(figure: Exhibit, wide: str) -> str:
+    """Put a figure and its narrow form one after the other; the style shows one of them."""
+    narrow = checked(figure.path.with_stem(f"{figure.path.stem}-narrow")).decode()
+    forms = {"on-wide": wide, "on-narrow": narrow}
+    said = figure.sentence or figure.caption
+    return "\n".join(
+        f'<div class="{kind}">{inline(svg, said)}</div>' for kind, svg in forms.items()
+    )
 
 
 def answer(judgements: Sequence[Judgement]) -> str:

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from projects import write_record_of
+from workflow.lib.chart import WIDE, Axis, Panel, Series, draw, has_marks
 from workflow.lib.claims import judge
 from workflow.lib.page import (
     Exhibit,
@@ -20,9 +21,9 @@ from workflow.lib.page import (
     typeset,
     write_page,
 )
-from workflow.lib.svg import has_marks, inline_svg, svg_of
 
 ROOT = Path(__file__).parents[3]
+AXIS, LINE = Axis(0, 1, {}), Series("fourier", [0, 1], [0, 1])
 
 
 def written(path, judgements, standing_in=(), exhibits=()):
@@ -93,31 +94,17 @@ def test_own_data_leave_the_paper_out_of_titles_and_captions():
     assert (own.title, own.exhibits[0].caption) == ("Sums", "Sums on test rows.")
 
 
-def test_inline_figures_have_ids_of_their_own_and_nothing_that_is_not_seen():
-    svg = """<?xml?><svg id="a"><!-- 0.125 --><path id="b" d="M 0.125 1"/>
-      <use href="#b" clip-path="url(#c)" style="fill: #000000"/><text>0.125</text></svg>"""
-    inline = inline_svg(svg, "rcca", 'say "so"')
-    assert inline == (
-        '<svg role="img" aria-label="say &quot;so&quot;"><path id="rcca-b" d="M 0.12 1"/>\n'
-        '<use href="#rcca-b" clip-path="url(#rcca-c)" style="fill: currentColor"/>'
-        "<text>0.125</text></svg>"
-    )
+BLANK, DRAWN = (draw(panels, WIDE) for panels in ([], [Panel(AXIS, AXIS, [LINE])]))
 
 
-FIGURE = """<svg width="9"><g clip-path="url(#c)" style="stroke: #dddddd"/>
-<use href="#b" style="fill: #0072b2"/><path id="b" d="M 0.12 1" style="stroke: #000000"/>%s</svg>"""
-
-
-@pytest.mark.parametrize("mark", ["", '<path clip-path="url(#c)"/>'], ids=["blank", "marked"])
-def test_a_figure_is_shown_if_it_has_marks_and_can_be_taken_out_again(tmp_path, mark):
-    figure = tmp_path / "b.svg"
-    figure.write_text(FIGURE % mark, encoding="utf-8")
-    write_record_of(figure)
-    shown = [Exhibit(figure, "Both", "a caption")]
+@pytest.mark.parametrize("svg", [BLANK, DRAWN], ids=["blank", "marked"])
+def test_a_figure_is_shown_at_both_widths_if_it_has_marks(tmp_path, svg):
+    for name in ("b.svg", "b-narrow.svg"):
+        (tmp_path / name).write_text(svg, encoding="utf-8")
+        write_record_of(tmp_path / name)
+    shown = [Exhibit(tmp_path / "b.svg", "Both", "a caption")]
     page = written(tmp_path / "report.html", [], exhibits=shown)
-    assert has_marks(FIGURE % mark) == bool(mark)
-    assert svg_of(page, "b") == (FIGURE % mark if mark else None)
-    assert svg_of(page, "a") is None
+    assert page.count('<svg role="img" aria-label="a caption"') == 2 * has_marks(svg)
 
 
 def test_tables_of_the_paper_are_closed_and_ones_own_without_a_figure_are_open(tmp_path):

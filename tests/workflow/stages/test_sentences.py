@@ -112,9 +112,10 @@ def test_model_of_own_data_says_what_was_chosen_and_what_is_real():
     assert block.text == "m = 100, reg = 0.001, by cross-validation"
     assert block.cells[1] == ["2", "0.050", "0.3", "0.100"]
     model = loadings, np.zeros(3), np.ones(3)
-    figure = figures.model_figure(inference, {("one", "fourier"): model}, TITLES)
-    names = [label.get_text() for label in figure.axes[1].get_yticklabels()]
-    assert names == ["y, 0", "x, 0", "x, a_b"]  # the largest on top
+    panels = figures.model_figure(
+        inference, {("one", kind): model for kind in ("fourier", "linear")}, TITLES
+    )
+    assert list(panels[1].y.ticks.values()) == ["x, a_b", "x, 0", "y, 0"]  # the largest on top
 
 
 def test_rpca_says_how_errors_fall():

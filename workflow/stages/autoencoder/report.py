@@ -1,11 +1,10 @@
-"""Table, sentence and figure of stage autoencoder: errors and times beside linear PCA."""
+"""Table and sentence of stage autoencoder: errors and times beside linear PCA."""
 
 from collections.abc import Collection, Mapping
 
 import numpy as np
 import pandas as pd
 
-from workflow.lib.figures import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv, write_text
@@ -17,7 +16,6 @@ from workflow.lib.tables import (
     titled_table,
     write_sentences,
 )
-from workflow.stages.autoencoder.figures import PICTURE_COLUMNS, reconstructions_figure
 
 Titles = Mapping[str, str]
 METHODS = {
@@ -167,11 +165,9 @@ if __name__ == "__main__":
     with job(snakemake) as asked:
         given, out, titles = snakemake.input, by_name(snakemake.output), asked.titles
         errors, not_run = read_outcomes(given.errors, ERROR_COLUMNS)
-        pictures, _ = read_outcomes(given.pictures, PICTURE_COLUMNS)
         summary = autoencoder_summary(errors)
         published = pd.read_csv(given.published), asked.published
         write_csv(out["autoencoder.csv"], summary)
         table = autoencoder_table(summary, not_run, titles, *published)
         write_text(out["autoencoder.md"], table)
-        save(reconstructions_figure(pictures, summary, titles), out, "autoencoder")
         write_sentences(out, {"autoencoder": on_table(summary, titles)})

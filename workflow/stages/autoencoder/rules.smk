@@ -24,6 +24,9 @@ autoencoder_report = asks(
     "stages/autoencoder/report.py",
     shows("autoencoder", published=autoencoder.published(), titles=autoencoder.titles()),
 )
+autoencoder_pictures = asks(
+    "stages/autoencoder/figures.py", shows("autoencoder", titles=autoencoder.titles())
+)
 
 
 rule autoencoder_fit:
@@ -55,10 +58,9 @@ rule autoencoder_report:
     input:
         request=autoencoder_report.file,
         errors=gathered("autoencoder", "errors"),
-        pictures=gathered("autoencoder", "pictures"),
         published="resources/paper/autoencoder.csv",
     output:
-        exhibits("autoencoder"),
+        exhibits("autoencoder", "tables"),
         f"{RESULTS}/tables/autoencoder.csv",
     log:
         log_of("autoencoder_report"),
@@ -72,6 +74,28 @@ rule autoencoder_report:
         request=autoencoder_report.asked,
     script:
         "report.py"
+
+
+# Apart from the report, which can be made again without the pictures: these are not published.
+rule autoencoder_pictures:
+    input:
+        request=autoencoder_pictures.file,
+        summary=f"{RESULTS}/tables/autoencoder.csv",
+        pictures=gathered("autoencoder", "pictures"),
+    output:
+        exhibits("autoencoder", "figures"),
+    log:
+        log_of("autoencoder_pictures"),
+    benchmark:
+        benchmark_of("autoencoder_pictures")
+    group:
+        "report"
+    conda:
+        "../../envs/rnca.yaml"
+    params:
+        request=autoencoder_pictures.asked,
+    script:
+        "figures.py"
 
 
 # For `snakemake autoencoder`: this stage alone.

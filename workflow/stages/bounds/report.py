@@ -7,11 +7,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from workflow.lib.figures import save
+from workflow.lib.chart import save
 from workflow.lib.job import by_name, job
 from workflow.lib.provenance import read_csv, write_csv, write_text
 from workflow.lib.tables import half_width, number, sentence, span, titled_table, write_sentences
-from workflow.stages.bounds.figures import bounds_figure, theorem4_figure
+from workflow.stages.bounds.figures import bounds_figure, correlations_figure, theorem4_figure
 from workflow.stages.bounds.fit import MOMENTS
 from workflow.stages.bounds.norms import (
     cca_bound,
@@ -518,7 +518,7 @@ if __name__ == "__main__":
             write_csv(out["bounds_pieces.csv"], split)
             write_csv(out["tightness.csv"], tightness(summary))
             write_text(out["bounds.md"], bounds_table(fits, split, asked.titles))
-            save(bounds_figure(summary, asked.titles), out, "bounds")
+            save(bounds_figure(summary, asked.titles), out, "bounds", columns=2)
             clauses = on_sweeps(fits, asked.titles), on_pieces(split, asked.titles)
             sentences["bounds"] = " ".join(filter(None, clauses))
         if given.get("theorem4"):
@@ -532,7 +532,8 @@ if __name__ == "__main__":
             write_text(out["estimates.md"], estimates_table(estimates))
             write_text(out["theorem4.md"], theorem4_table(counterexample))
             write_text(out["regularised_correlations.md"], correlations_table(correlations))
-            save(theorem4_figure(counterexample, correlations), out, "theorem4")
+            save(theorem4_figure(counterexample), out, "theorem4")
+            save(correlations_figure(correlations), out, "regularised_correlations")
             sentences["estimates"] = on_estimates(estimates)
             sentences["theorem4"] = on_counterexample(counterexample)
             sentences["regularised_correlations"] = on_correlations(correlations)

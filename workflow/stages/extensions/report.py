@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from workflow.lib.figures import save
+from workflow.lib.chart import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv, write_text
@@ -23,6 +23,7 @@ from workflow.stages.extensions.figures import (
     clustering_figure,
     dependence_figure,
     discriminants_figure,
+    shapes_figure,
 )
 
 SHAPE_TITLES = {"rings": "two rings", "moons": "two moons"}
@@ -174,8 +175,9 @@ if __name__ == "__main__":
             table = clustering_table(summary, sets, missing)
             write_text(out["extensions_clustering.md"], table)
             write_csv(out["extensions_clustering.csv"], summary)
-            figure = clustering_figure(summary, points, sets)
-            save(figure, out, "extensions_clustering")
+            save(clustering_figure(summary, sets), out, "extensions_clustering", columns=2)
+            if "extensions_shapes.svg" in out:
+                save(shapes_figure(points, sets), out, "extensions_shapes", columns=4)
             said["extensions_clustering"] = on_clustering(summary, sets)
         if files := given.get("discriminants", []):
             errors, not_run = read_outcomes(files, ERROR_COLUMNS)
@@ -189,6 +191,6 @@ if __name__ == "__main__":
         if files := given.get("dependence", []):
             power, _ = read_outcomes(files, POWER_COLUMNS)
             write_csv(out["extensions_dependence.csv"], power[POWER_COLUMNS])
-            save(dependence_figure(power), out, "extensions_dependence")
+            save(dependence_figure(power), out, "extensions_dependence", columns=3)
             said["extensions_dependence"] = on_dependence(power)
         write_sentences(out, said)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from workflow.lib.figures import save
+from workflow.lib.chart import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv, write_text
@@ -23,14 +23,7 @@ from workflow.lib.tables import (
     span,
     write_sentences,
 )
-from workflow.stages.lupi.figures import (
-    ORACLES,
-    Papers,
-    Titles,
-    differences_figure,
-    methods_figure,
-    reg_figure,
-)
+from workflow.stages.lupi.figures import ORACLES, Papers, Titles, gains_figure
 from workflow.stages.lupi.names import METHOD_NAMES, PREPROCESSING_NAMES
 
 # Methods that the paper reports on; the others are ours.
@@ -370,7 +363,5 @@ if __name__ == "__main__":
         write_csv(out["lupi_pairs.csv"], pairs)
         for name, lines in (("lupi.md", table), ("lupi_verdict.md", verdict)):
             write_text(out[name], blocks(lines, (summary, pairs), papers, titles, not_run))
-        save(differences_figure(accuracy, published, papers, titles), out, "lupi")
-        save(methods_figure(pairs, papers, titles), out, "lupi_methods")
-        save(reg_figure(settings, titles), out, "lupi_reg")
+        save(gains_figure(pairs, papers, titles), out, "lupi")
         write_sentences(out, say(summary, pairs, settings, papers, titles))

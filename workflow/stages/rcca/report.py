@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from workflow.lib.figures import save
+from workflow.lib.chart import HALF, save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import check, write_csv
@@ -44,8 +44,7 @@ if __name__ == "__main__":
         write_markdown(out["rcca_floor.md"], table1.floor_blocks(floors))
         write_csv(out["leaks.csv"], leaks)
         write_markdown(out["leaks.md"], tables.leak_blocks(leaks, asked.titles))
-        other_regs = by_reg.merge(regs[["experiment", "reg"]].drop_duplicates())
-        save(figures.rcca_figure(main, other_regs, published, paper, titles), out, "rcca")
+        save(figures.rcca_figure(main, published, paper, titles), out, "rcca", HALF)
         said = {
             "rcca": sentences.on_table1(main, titles),
             "rcca_speakers": sentences.on_protocols(over, titles),
@@ -57,7 +56,7 @@ if __name__ == "__main__":
             layers = pd.read_csv(given.layers)
             write_csv(out["rcca_sizes.csv"], baselines_tables.model_sizes(layers, published))
         if series:
-            save(figures.speakers_figure(over, titles), out, "rcca_speakers")
+            save(figures.speakers_figure(over, titles), out, "rcca_speakers", HALF)
             write_csv(out["rcca_speakers.csv"], speakers)
             write_csv(out["rcca_series.csv"], over)
         if "rcca_model.md" in out:
@@ -67,11 +66,11 @@ if __name__ == "__main__":
             models = figures.read_models(given.loadings, given.variables, inference)
             loadings = {key: model[0] for key, model in models.items()}
             write_markdown(out["rcca_model.md"], tables.model_blocks(inference, titles, loadings))
-            save(figures.model_figure(inference, models, titles), out, "rcca_model")
+            save(figures.model_figure(inference, models, titles), out, "rcca_model", columns=3)
             said["rcca_model"] = sentences.on_model(inference, titles)
         if "rcca_minutes.md" in out:
             write_markdown(out["rcca_minutes.md"], table1.minutes_blocks(summary, titles))
-            figure = figures.minutes_figure(summary, curve, published, paper, titles)
+            figure = figures.minutes_figure(summary, published, paper, titles)
             save(figure, out, "rcca_minutes")
         if "rcca_cv.md" in out:
             choice = tables.chosen(pairs, series)

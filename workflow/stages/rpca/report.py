@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from workflow.lib.figures import save
+from workflow.lib.chart import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv, write_text
@@ -251,14 +251,13 @@ if __name__ == "__main__":
         write_csv(out["rpca_rates.csv"], powers)
         write_csv(out["rpca_exponents.csv"], laws)
         figures = {
-            "rpca_pca": agreement_figure(summary, merit, "pca", titles),
-            "rpca_cca": agreement_figure(summary, merit, "cca", titles),
-            "rpca_scatter": scatter_figure(scores, titles),
-            "rpca_times": times_figure(times, laws, titles),
+            "rpca": (agreement_figure(summary, merit, titles), 2),
+            "rpca_scatter": (scatter_figure(scores, titles), 4),
+            "rpca_times": (times_figure(times, laws, titles), 1),
         }
-        for name, figure in figures.items():
+        for name, (figure, columns) in figures.items():
             if f"{name}.svg" in out:
-                save(figure, out, name)
+                save(figure, out, name, columns=columns)
         said = {
             "rpca": on_agreement(summary, titles),
             "rpca_pca": on_errors(summary, powers, "pca", titles),

@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from projects import write_with_record
+from projects import drawn, write_with_record
 from workflow.lib.claims import judge, read_claims
-from workflow.lib.figures import save
-from workflow.stages.lupi.figures import differences_figure, methods_figure, reg_figure
+from workflow.stages.lupi.figures import gains_figure
 from workflow.stages.lupi.names import METHOD_NAMES
 from workflow.stages.lupi.report import (
     blocks,
@@ -144,36 +143,26 @@ def test_sentences_say_what_the_first_experiment_shows():
     assert say(lupi_summary(accuracy), pairs, settings, {}, TITLES)["lupi"] == f"{says}."
 
 
-def ticks(axes):
-    return [label.get_text() for label in axes.get_yticklabels()]
+def test_figure_shows_gains_and_the_paper_s_beside_its_own_protocol_only():
+    pairs = lupi_pairs(accuracies())
+    (panel,) = gains_figure(pairs, {"awa": PAPER}, TITLES)
+    rows = [
+        "paper",
+        "true attributes, raw counts", "class-permuted attributes, raw counts",
+        "true attributes, Hellinger", "class-permuted attributes, Hellinger",
+    ]  # fmt: skip
+    assert list(panel.y.ticks.values()) == rows
+    assert drawn(panel)["paper"] == [[PAPER["difference"], 0]]
+    gain = by_pair(accuracies()).loc[("rcca", "surf", "raw", True), "difference"]
+    assert drawn(panel)[rows[1]] == [[pytest.approx(gain), 1]]
+    (panel,) = gains_figure(pairs, {}, TITLES)
+    assert list(panel.y.ticks.values()) == rows[1:]
 
 
-def test_figures_show_pairs_and_the_paper_s_beside_its_own_protocol_only():
-    accuracy = accuracies()
-    (axes,) = differences_figure(accuracy, PUBLISHED, {"awa": PAPER}, TITLES).axes
-    assert ticks(axes) == ["raw counts", "Hellinger", "paper"]
-    published = PUBLISHED["rcca_accuracy"] - PUBLISHED["surf_accuracy"]
-    drawn = {line.get_label(): line.get_xdata() for line in axes.lines}
-    assert list(drawn["paper"]) == published.tolist()
-    (axes,) = differences_figure(accuracy, PUBLISHED, {}, TITLES).axes
-    assert ticks(axes) == ["raw counts", "Hellinger"]
-    left, right = methods_figure(lupi_pairs(accuracy), {"awa": PAPER}, TITLES).axes
-    assert ticks(left) == list(METHOD_NAMES.values())[2:-2]
-    assert PAPER["difference"] in [line.get_xdata()[0] for line in right.lines]
-    other_reg = accuracy[accuracy["method"].isin(["rcca", "rcca-five"])].assign(reg=10.0)
-    axes, _ = reg_figure(pd.concat([accuracy, other_reg]), TITLES).axes
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "10"]
-    gain = by_pair(accuracy).loc[("rcca", "surf", "raw", True), "difference"]
-    assert axes.containers[0].lines[0].get_ydata() == pytest.approx([gain] * 2)
-
-
-def test_nothing_run_leaves_blank_figures_no_sentences_and_a_table_of_reasons(tmp_path):
+def test_nothing_run_leaves_blank_figures_no_sentences_and_a_table_of_reasons():
     nothing = accuracies().iloc[:0]
     summary, pairs = lupi_summary(nothing), lupi_pairs(nothing)
-    outputs = {name: str(tmp_path / name) for name in ("blank.svg", "blank.png")}
-    save(differences_figure(nothing, PUBLISHED, {"awa": PAPER}, TITLES), outputs, "blank")
-    save(methods_figure(pairs, {"awa": PAPER}, TITLES), outputs, "blank")
-    save(reg_figure(nothing, TITLES), outputs, "blank")
+    assert gains_figure(pairs, {"awa": PAPER}, TITLES) == []
     assert say(summary, pairs, nothing, {"awa": PAPER}, TITLES) == {}
     found = text(verdict, nothing, {"awa": PAPER}, {"awa": "unavailable", **NOT_RUN})
     assert "**Animals**: not run, unavailable" in found
