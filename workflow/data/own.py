@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 from scipy.io import loadmat, whosmat
 
 from rnca.files import MOST_IN_A_BYTE, read_member
@@ -54,7 +54,7 @@ _EVERY_DIGIT: dict[str, Any] = {} if _IS_EXACT else {"float_precision": "round_t
 
 
 class Place(Settings):
-    """Where an array of one's own is."""
+    """Where an array of one's own is; a plain name stands for ``{file: name}``."""
 
     file: FileName = Field(description="the file's name")
     array: FileName | None = Field(None, description="the array's name, if the file holds several")
@@ -64,6 +64,11 @@ class Place(Settings):
     columns: Distinct[int | str] | Literal["all"] | None = Field(
         None, description="of a CSV: the columns to take, by name or by number from 0; or `all`"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, given: Any) -> Any:
+        return {"file": given} if isinstance(given, str) else given
 
     @property
     def path(self) -> Path:
@@ -78,25 +83,19 @@ class OwnDataset(Settings):
         None, description="what all files must be; if left out, each file's content tells"
     )
     title: Title | None = Field(None, description="what it is called")
-    x: FileName | Place = Field(
+    x: Place = Field(
         description="the first view: a file name, or {file: …, array: …} if a file holds several"
     )
-    y: FileName | Place = Field(description="the second view, likewise")
-    split: FileName | Place | None = Field(
-        None, description="train, tune or test (or 0, 1, 2) for each row"
-    )
-    groups: FileName | Place | None = Field(
+    y: Place = Field(description="the second view, likewise")
+    split: Place | None = Field(None, description="train, tune or test (or 0, 1, 2) for each row")
+    groups: Place | None = Field(
         None, description="a label for each row; rows with the same label stay together"
     )
 
     def places(self) -> dict[str, Place]:
         """Return where each array is that it has."""
         named = {"x": self.x, "y": self.y, "split": self.split, "groups": self.groups}
-        return {
-            key: Place.model_validate({"file": given}) if isinstance(given, str) else given
-            for key, given in named.items()
-            if given
-        }
+        return {key: place for key, place in named.items() if place}
 
     def files(self) -> list[str]:
         """List the files it is read from."""

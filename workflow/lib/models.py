@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel
+from pydantic_core import PydanticCustomError
 
 from workflow.data.catalogue import Facts, facts_of
 
@@ -26,7 +27,7 @@ def must(rule: str, holds: Callable[[Any], Any]) -> AfterValidator:
 
     def check(value: T) -> T:
         if not holds(value):
-            raise ValueError(rule)
+            raise PydanticCustomError("rule", rule)
         return value
 
     return AfterValidator(check)

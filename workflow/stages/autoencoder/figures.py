@@ -20,6 +20,7 @@ NAMES = {
     "pca": "linear PCA",
     "authors-encoder": "RPCA (authors')",
     "chosen": "RPCA (chosen)",
+    "rpca-combined": "RPCA + linear",
     "combined": "PCA + random",
     "median": "RPCA (median)",
 }

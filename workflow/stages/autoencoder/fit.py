@@ -57,6 +57,7 @@ AUTHORS = Method("authors")  # those of its authors' code
 AUTHORS_ENCODER = Method("authors-encoder", "standardised")  # and the encoder of that code
 # Without the widths and the regulariser, which are chosen by the error on tuning rows.
 CHOSEN = Method("chosen")
+RPCA_COMBINED = Method("rpca-combined", linear_part=True)
 COMBINED = Method("combined", "linear", linear_part=True)
 
 
@@ -145,7 +146,6 @@ class Fit:
             n_features=experiment.features,
             decoder_feature_map=method.decoder,
             n_decoder_features=experiment.features,
-            linear_part=method.linear_part,
             random_state=experiment.seed_of(repeat, "features"),
             verbose=True,
         )
@@ -177,7 +177,7 @@ class Fit:
         reg = self.method.reg
         if reg is None:
             reg = self.experiment.ridge / (len(train) - 1)
-        self.model.set_params(reg=reg).fit_decoder(train)
+        self.model.set_params(reg=reg, linear_part=self.method.linear_part).fit_decoder(train)
         self.decoder_seconds = perf_counter() - started
         return self
 
@@ -272,16 +272,29 @@ def chosen(experiment: Experiment, pixels: Pixels, repeat: int) -> list[Method]:
     kernels. More rows need less of a regulariser, so the fit that follows chooses its own.
     """
     few = pixels.share(experiment.search["share"])
-    return [Search(experiment, method, repeat, few).best() for method in (CHOSEN, COMBINED)]
+    encoders: dict[float | None, Fit] = {}
+    return [
+        Search(experiment, method, repeat, few, encoders).best()
+        for method in (CHOSEN, RPCA_COMBINED, COMBINED)
+    ]
 
 
 class Search:
-    """Finds the widths of a method; a grid grows while the best value is at an end of it."""
+    """Finds the widths of a method; a grid grows while the best value is at an end of it.
 
-    def __init__(self, experiment: Experiment, method: Method, repeat: int, pixels: Pixels) -> None:
+    ``encoders`` has the fits by width of the encoder, None for the linear one; searches share them.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        method: Method,
+        repeat: int,
+        pixels: Pixels,
+        encoders: dict[float | None, Fit],
+    ) -> None:
         self.experiment, self.method, self.repeat = experiment, method, repeat
-        self.pixels, self.settings = pixels, experiment.search
-        self.encoders: dict[float | None, Fit] = {}
+        self.pixels, self.settings, self.encoders = pixels, experiment.search, encoders
 
     def best(self) -> Method:
         """Return the method at the best widths, and which of them are at an end of their grid."""
@@ -313,14 +326,15 @@ class Search:
 
     def error(self, encoder: float | None, decoder: float) -> float:
         """Return the error on tuning rows at two widths and the best regulariser."""
+        regs = self.settings["regs"]
+        method = replace(self.method, encoder_width=encoder, decoder_width=decoder, reg=regs[0])
         if encoder not in self.encoders:
-            method = replace(self.method, encoder_width=encoder, reg=self.settings["regs"][0])
             fit = Fit(self.experiment, method, self.repeat)
             self.encoders[encoder] = fit.encoder(self.pixels.train)
         fit = self.encoders[encoder]
-        fit.method = replace(fit.method, decoder_width=decoder)
+        fit.method = method
         fit.decoder(self.pixels.train)
-        return min(model.error(self.pixels.tune) for model in fit.model.path(self.settings["regs"]))
+        return min(model.error(self.pixels.tune) for model in fit.model.path(regs))
 
 
 def at_end(value: float, grid: Sequence[float]) -> bool:

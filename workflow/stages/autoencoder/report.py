@@ -24,6 +24,7 @@ METHODS = {
     "authors": "RPCA (authors' width)",
     "authors-encoder": "RPCA (authors' width and encoder)",
     "chosen": "RPCA (chosen widths)",
+    "rpca-combined": "RPCA encoder, linear + random decoder",
     "combined": "PCA encoder, linear + random decoder",
 }
 # Methods of the paper's text or of its authors' code; the others are ours.

@@ -184,7 +184,14 @@ def _published_race(rows: pd.DataFrame) -> list[Any]:
         ]
         if len(own):
             marks.append(
-                Series(look, own["minutes"], own["test_corr"], name, hollow=True, texts=texts)
+                Series(
+                    look,
+                    own["minutes"],
+                    own["test_corr"],
+                    f"paper, {name}",
+                    hollow=True,
+                    texts=texts,
+                )
             )
     if len(rows):
         last = rows.sort_values("minutes").iloc[-1]

@@ -103,10 +103,15 @@ def test_the_search_chooses_what_tuning_rows_favour(outcome):
     assert (rows.loc["chosen", ["encoder_width", "reg"]] == [0.1, 1e-4]).all(axis=None)
     assert (rows.loc["combined", "reg"] == 1e-4).all()
     assert rows.loc["combined", "encoder_width"].isna().all()
+    # The encoder of RPCA with the decoder that gives PCA's encoder its linear part back.
+    assert rows.loc["rpca-combined", "encoder_width"].notna().all()
+    errors = outcome[0].pivot(index="repeat", columns="method", values="tune_error")
+    assert (errors["rpca-combined"] < errors["chosen"]).all()
     # Each is an end of its grid; the decoder's has one value.
     edges = outcome[0].groupby("method")["on_edge"].unique()
     assert edges.map(list).to_dict() == {name: [""] for name in METHODS} | {
         "chosen": ["encoder, regs"],
+        "rpca-combined": ["encoder, regs"],
         "combined": ["regs"],
     }
 
@@ -123,7 +128,7 @@ def test_a_grid_grows_until_the_best_width_is_inside_or_no_more_is_allowed(data,
     found = {}
     for widen in (0, 1, 3):
         experiment = Experiment(**vars(EXPERIMENT) | {"search": grids | {"widen": widen}})
-        best = Search(experiment, Method("chosen"), 0, pixels).best()
+        best = Search(experiment, Method("chosen"), 0, pixels, {}).best()
         found[widen] = (best.encoder_width, best.decoder_width, best.on_edge)
     both = ("encoder", "decoder")
     assert found[0] == (1.0, 0.3, both)
