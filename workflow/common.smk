@@ -109,11 +109,11 @@ def shown(stage):
 
 
 def exhibits(stage, kind=""):
-    """List the exhibits of a stage as outputs, for `snakemake --report` too, and its sentences.
+    """List the exhibits of a stage as outputs, for `snakemake --report` too, and its numbers.
 
-    ``kind``, tables or figures, leaves out the others; the sentences are with the tables.
+    ``kind``, tables or figures, leaves out the others; the numbers are with the tables.
     """
-    files = [f"{RESULTS}/{stage}/sentences.csv"] if kind != "figures" else []
+    files = [f"{RESULTS}/{stage}/numbers.json"] if kind != "figures" else []
     for each in EXHIBITS[stage]:
         if not each.file.startswith(kind):
             continue

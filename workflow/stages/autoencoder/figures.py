@@ -12,7 +12,8 @@ from PIL import Image
 from workflow.lib.chart import NARROW, WIDE, document, state_group, text
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
-from workflow.lib.provenance import read_csv, write_text
+from workflow.lib.provenance import write_text
+from workflow.stages.autoencoder.report import ERROR_COLUMNS, autoencoder_summary
 
 # States of the switch; the one that the page begins with comes last.
 NAMES = {
@@ -90,6 +91,7 @@ if __name__ == "__main__":
     with job(snakemake) as asked:
         out = by_name(snakemake.output)
         pictures, _ = read_outcomes(snakemake.input.pictures, PICTURE_COLUMNS)
-        summary = read_csv(snakemake.input.summary)
+        errors, _ = read_outcomes(snakemake.input.errors, ERROR_COLUMNS)
+        summary = autoencoder_summary(errors)
         for name, figure in reconstructions_figures(pictures, summary, asked.titles).items():
             write_text(out[f"{name}.svg"], figure)

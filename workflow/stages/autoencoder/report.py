@@ -1,6 +1,7 @@
 """Table and sentence of stage autoencoder: errors and times beside linear PCA."""
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,9 +13,8 @@ from workflow.lib.tables import (
     by_experiment,
     half_width,
     plus_minus,
-    sentence,
     titled_table,
-    write_sentences,
+    write_numbers,
 )
 
 Titles = Mapping[str, str]
@@ -148,18 +148,15 @@ def _block(title: str, rows: pd.DataFrame, paper: str) -> str:
     return f"{table}\nChosen at an end of its grid: {'; '.join(edges)}.\n" if edges else table
 
 
-def on_table(summary: pd.DataFrame, titles: Titles) -> str:
-    """Set the paper's method and the best one beside linear PCA."""
-    clauses = []
-    others = summary[summary["method"] != "pca"]
-    for name, rows in others.groupby("experiment", sort=False, observed=True):
-        shown = rows[(rows["method"] == "median") | (rows["test_mean"] == rows["test_mean"].min())]
-        parts = [
-            f"{METHODS[row['method']]} {100 * row['against_mean']:+.1f} %"
-            for row in shown.to_dict("records")
-        ]
-        clauses.append(f"{titles[str(name)]}, d = {rows['d'].iloc[0]:.0f}: {', '.join(parts)}")
-    return sentence(clauses, "test error against linear PCA's")
+def numbers(summary: pd.DataFrame) -> dict[str, Any]:
+    """Error against linear PCA's, in per cent, and seconds, by experiment and method."""
+    found: dict[str, Any] = {}
+    for name, rows in summary.groupby("experiment", sort=False, observed=True):
+        against = dict(zip(rows["method"], 100 * rows["against_mean"], strict=True))
+        best = str(rows["method"].iloc[rows["test_mean"].argmin()])
+        found[str(name)] = {"d": rows["d"].iloc[0], "best": METHODS[best], "against": against}
+        found[str(name)]["seconds"] = rows["fit_seconds"].max()
+    return found
 
 
 if __name__ == "__main__":
@@ -171,4 +168,4 @@ if __name__ == "__main__":
         write_csv(out["autoencoder.csv"], summary)
         table = autoencoder_table(summary, not_run, titles, *published)
         write_text(out["autoencoder.md"], table)
-        write_sentences(out, {"autoencoder": on_table(summary, titles)})
+        write_numbers(out["numbers.json"], numbers(summary))

@@ -80,7 +80,7 @@ rule autoencoder_report:
 rule autoencoder_pictures:
     input:
         request=autoencoder_pictures.file,
-        summary=f"{RESULTS}/tables/autoencoder.csv",
+        errors=gathered("autoencoder", "errors"),
         pictures=gathered("autoencoder", "pictures"),
     output:
         exhibits("autoencoder", "figures"),

@@ -1,6 +1,7 @@
 """Tables, sentences and figures of stage extensions."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -9,17 +10,14 @@ from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv, write_text
 from workflow.lib.tables import (
-    by_title,
     number,
     plus_minus,
-    sentence,
     titled_table,
-    write_sentences,
+    write_numbers,
 )
 from workflow.stages.extensions.figures import (
     CLASSIFIERS,
     CLUSTERINGS,
-    COEFFICIENTS,
     clustering_figure,
     dependence_figure,
     discriminants_figure,
@@ -124,47 +122,33 @@ def discriminants_table(summary: pd.DataFrame, title: str, not_run: str | None =
     return titled_table(lead, ["method", "m", "reg or C", "test error, %", "seconds"], cells)
 
 
-def on_clustering(summary: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """Give the agreement with the classes of each method, at its largest m."""
-
-    def say(rows: pd.DataFrame) -> list[str]:
-        last = rows.sort_values("m").groupby("method", observed=True).tail(1)
-        return [
-            f"{CLUSTERINGS[row['method']]} {row['nmi_mean']:.2f}"
-            for row in last.sort_values("nmi_mean", ascending=False).to_dict("records")
-        ]
-
-    return by_title(summary, titles, say, "agreement with the classes (mutual information)", "data")
+def of_clustering(summary: pd.DataFrame) -> dict[str, Any]:
+    """Agreement with the classes by set of rows and method, at the largest m."""
+    last = summary.sort_values("m").groupby(["data", "method"], observed=True).tail(1)
+    found: dict[str, Any] = {}
+    for row in last.to_dict("records"):
+        found.setdefault(str(row["data"]), {})[str(row["method"])] = row["nmi_mean"]
+    return found
 
 
-def on_discriminants(summary: pd.DataFrame, title: str) -> str:
+def of_discriminants(summary: pd.DataFrame) -> dict[str, Any]:
     """Give the smallest mean test error of each classifier."""
-    if not len(summary):
-        return ""
-    best = summary.loc[summary.groupby("method", observed=True)["error_mean"].idxmin()]
-    parts = [
-        f"{CLASSIFIERS[str(row['method'])]} {row['error_mean']:.2f} %"
-        + ("" if pd.isna(row["m"]) else f" at m = {row['m']:.0f}")
-        for row in best.sort_values("error_mean").to_dict("records")
-    ]
-    return sentence([f"{title}: smallest test error {', '.join(parts)}"])
+    least = summary.groupby("method", observed=True)["error_mean"].min()
+    return {str(method): error for method, error in least.items()}
 
 
-def on_dependence(power: pd.DataFrame) -> str:
-    """Count the patterns on which each coefficient has the largest mean power."""
-    means = power.groupby(["pattern", "method"], sort=False)["power"].mean().unstack()
-    parts = [f"{name} {means[method].mean():.2f}" for method, name in COEFFICIENTS.items()]
-    leads = (means["rdc"] > means.drop(columns="rdc").max(axis=1)).sum()
-    return (
-        f"Mean power over noise and patterns: {', '.join(parts)}; RDC has the largest on {leads} "
-        f"of {len(means)} patterns."
-    )
+def of_dependence(power: pd.DataFrame) -> dict[str, Any]:
+    """Mean power over noise, by pattern and coefficient, and over all patterns."""
+    found: dict[str, Any] = {"all": power.groupby("method")["power"].mean().to_dict()}
+    for pattern, rows in power.groupby("pattern", sort=False):
+        found[str(pattern)] = rows.groupby("method")["power"].mean().to_dict()
+    return found
 
 
 if __name__ == "__main__":
     with job(snakemake) as asked:
         given, out, titles = snakemake.input, by_name(snakemake.output), asked.titles
-        said = {}
+        found: dict[str, Any] = {}
         if files := [*given.get("shapes", []), *given.get("clustering", [])]:
             scores, not_run = read_outcomes(files, CLUSTERING_COLUMNS)
             points, _ = read_outcomes(given.get("points", []), POINT_COLUMNS)
@@ -178,7 +162,7 @@ if __name__ == "__main__":
             save(clustering_figure(summary, sets), out, "extensions_clustering", columns=2)
             if "extensions_shapes.svg" in out:
                 save(shapes_figure(points, sets), out, "extensions_shapes", columns=4)
-            said["extensions_clustering"] = on_clustering(summary, sets)
+            found["clustering"] = of_clustering(summary)
         if files := given.get("discriminants", []):
             errors, not_run = read_outcomes(files, ERROR_COLUMNS)
             title = titles["discriminants"]
@@ -187,10 +171,10 @@ if __name__ == "__main__":
             write_text(out["extensions_discriminants.md"], table)
             write_csv(out["extensions_discriminants.csv"], summary)
             save(discriminants_figure(summary, title), out, "extensions_discriminants")
-            said["extensions_discriminants"] = on_discriminants(summary, title)
+            found["discriminants"] = of_discriminants(summary)
         if files := given.get("dependence", []):
             power, _ = read_outcomes(files, POWER_COLUMNS)
             write_csv(out["extensions_dependence.csv"], power[POWER_COLUMNS])
             save(dependence_figure(power), out, "extensions_dependence", columns=3)
-            said["extensions_dependence"] = on_dependence(power)
-        write_sentences(out, said)
+            found["dependence"] = of_dependence(power)
+        write_numbers(out["numbers.json"], found)

@@ -6,8 +6,8 @@ from workflow.lib.chart import HALF, save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import check, write_csv
-from workflow.lib.tables import write_sentences
-from workflow.stages.rcca import baselines_tables, figures, sentences, table1, tables
+from workflow.lib.tables import write_numbers
+from workflow.stages.rcca import baselines_tables, figures, headlines, table1, tables
 from workflow.stages.rcca.tables import write_latex, write_markdown
 
 if __name__ == "__main__":
@@ -45,13 +45,8 @@ if __name__ == "__main__":
         write_csv(out["leaks.csv"], leaks)
         write_markdown(out["leaks.md"], tables.leak_blocks(leaks, asked.titles))
         save(figures.rcca_figure(main, published, paper, titles), out, "rcca", HALF)
-        said = {
-            "rcca": sentences.on_table1(main, titles),
-            "rcca_speakers": sentences.on_protocols(over, titles),
-            "rcca_floor": sentences.on_floor(floors),
-            "leaks": sentences.on_leaks(leaks, asked.titles),
-            "rcca_minutes": sentences.on_minutes(summary, titles),
-        }
+        found = headlines.of_table1(main) | headlines.of_floor(floors, leaks)
+        found["series"] = headlines.of_series(over)
         if paper:
             layers = pd.read_csv(given.layers)
             write_csv(out["rcca_sizes.csv"], baselines_tables.model_sizes(layers, published))
@@ -67,7 +62,7 @@ if __name__ == "__main__":
             loadings = {key: model[0] for key, model in models.items()}
             write_markdown(out["rcca_model.md"], tables.model_blocks(inference, titles, loadings))
             save(figures.model_figure(inference, models, titles), out, "rcca_model", columns=3)
-            said["rcca_model"] = sentences.on_model(inference, titles)
+            found |= headlines.of_models(inference, titles)
         if "rcca_minutes.md" in out:
             write_markdown(out["rcca_minutes.md"], table1.minutes_blocks(summary, titles))
             figure = figures.minutes_figure(summary, published, paper, titles)
@@ -77,24 +72,23 @@ if __name__ == "__main__":
             write_csv(out["rcca_cv.csv"], choice)
             write_markdown(out["rcca_cv.md"], tables.chosen_blocks(choice, titles))
             save(figures.cv_figure(choice, titles), out, "rcca_cv")
-            said["rcca_cv"] = sentences.on_choice(choice, titles)
+            found["chosen"] = headlines.of_choice(choice)
         if "rcca_regs.md" in out:
             write_csv(out["rcca_regs.csv"], by_reg)
             write_markdown(out["rcca_regs.md"], table1.reg_blocks(by_reg, titles))
-            said["rcca_regs"] = sentences.on_regs(by_reg, titles)
         if "rcca_variants.md" in out:
             compared = tables.beside_base(sums, asked.variants)
             write_csv(out["rcca_variants.csv"], compared)
             write_markdown(out["rcca_variants.md"], tables.variant_blocks(compared, titles))
-            said["rcca_variants"] = sentences.on_variants(compared, titles)
         if "baselines.md" in out:
             search, _ = read_outcomes(given.search, baselines_tables.SEARCH_COLUMNS)
             baselines = baselines_tables.baselines_summary(fits, sums, published, paper)
             write_csv(out["baselines.csv"], baselines)
             names = {name: titles[name] for name in asked.compared}
-            found = curve, search, kernel, not_run, names
-            write_markdown(out["baselines.md"], baselines_tables.baseline_blocks(baselines, *found))
-            said["baselines"] = sentences.on_baselines(baselines, titles, series)
+            fitted = curve, search, kernel, not_run, names
+            blocks = baselines_tables.baseline_blocks(baselines, *fitted)
+            write_markdown(out["baselines.md"], blocks)
+            found |= headlines.of_baselines(baselines)
         if "baselines_race.csv" in out:
             write_csv(out["baselines_race.csv"], baselines_tables.race(curve, summary))
-        write_sentences(out, said)
+        write_numbers(out["numbers.json"], found)

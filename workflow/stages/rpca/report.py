@@ -1,6 +1,7 @@
 """Tables, sentences and figures of stage rpca: agreement with exact methods, cost against n."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,15 +11,12 @@ from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import read_outcomes
 from workflow.lib.provenance import write_csv, write_text
 from workflow.lib.tables import (
-    FEATURES,
     at_largest_m,
     by_experiment,
-    by_title,
     fitted_exponent,
     number,
-    sentence,
     titled_table,
-    write_sentences,
+    write_numbers,
 )
 from workflow.stages.rpca.figures import (
     MERITS,
@@ -178,58 +176,30 @@ def _times_block(title: str, times: pd.DataFrame) -> str:
     return titled_table(lead, header, rows)
 
 
-def on_agreement(summary: pd.DataFrame, titles: Titles) -> str:
-    """Say how near the randomized components are to the exact ones at the largest m."""
-    clauses = []
+def numbers(summary: pd.DataFrame, laws: pd.DataFrame, times: pd.DataFrame) -> dict[str, Any]:
+    """Give angles at the largest m, and seconds at the largest n, if need be extrapolated."""
+    found: dict[str, Any] = {}
     for (name, analysis), rows in summary.groupby(["experiment", "analysis"], sort=False):
-        angles = at_largest_m(rows).set_index("method")["mean_angle_mean"]
-        parts = [f"{FEATURES[str(method)]} {angle:.1f}°" for method, angle in angles.items()]
-        clauses.append(f"{titles[str(name)]}, {str(analysis).upper()}: {', '.join(parts)}")
-    return sentence(clauses, "mean angle to the exact components at the largest m")
-
-
-def on_errors(summary: pd.DataFrame, rates: pd.DataFrame, analysis: str, titles: Titles) -> str:
-    """Say how large the errors of the leading values are at the largest m, and how they fall."""
-    laws = rates[rates["measure"] == "value_error"]
-
-    def say(rows: pd.DataFrame) -> list[str]:
-        return [
-            f"{FEATURES[row['method']]} {100 * row['value_error_mean']:.2g} % at m = {row['m']:.0f}"
-            + (f" (like m^{power(row, 'rate')})" if pd.notna(row["rate"]) else "")
-            for row in at_largest_m(rows).to_dict("records")
-        ]
-
-    rows = summary[summary["analysis"] == analysis].merge(laws, "left", KEYS)
-    return by_title(rows, titles, say, f"relative error of the leading {VALUES[analysis]}")
-
-
-def on_scatter(scores: pd.DataFrame, titles: Titles) -> str:
-    """Say how well the first component of each method follows that of exact kernel PCA."""
-
-    def say(rows: pd.DataFrame) -> list[str]:
-        first = {method: own["component_1"].to_numpy() for method, own in rows.groupby("method")}
-        return [
-            f"{name} {abs(np.corrcoef(first[method], first['exact'])[0, 1]):.2f}"
-            for method, name in NAMES["pca"].items()
-            if method in first and method != "exact"
-        ]
-
-    return by_title(
-        scores, titles, say, "correlation of the first component with exact kernel PCA's"
-    )
-
-
-def on_times(laws: pd.DataFrame, titles: Titles) -> str:
-    """Say how the time of each method grows with n."""
-
-    def say(rows: pd.DataFrame) -> list[str]:
-        return [
-            f"{NAMES[row['analysis']][row['method']]} n^{row['exponent']:.2f}"
+        own: dict[str, Any] = {"n": rows["n"].iloc[0]}
+        for row in at_largest_m(rows).to_dict("records"):
+            own[row["method"]] = {"angle": row["mean_angle_mean"], "m": row["m"]}
+        found.setdefault(str(name), {})[str(analysis)] = own
+    for (name, analysis), rows in laws.groupby(["experiment", "analysis"], sort=False):
+        timed = times[(times["experiment"] == name) & (times["analysis"] == analysis)]
+        most = timed["n"].max()
+        seconds = {
+            row["method"]: {
+                "exponent": row["exponent"],
+                "seconds": row["factor"] * most ** row["exponent"]
+                if row["n_to"] < most
+                else row["seconds"],
+                "extrapolated": row["n_to"] < most,
+            }
             for row in rows.to_dict("records")
-        ]
-
-    shown = laws[laws["method"].isin(["exact", *FEATURES])]
-    return by_title(shown, titles, say, "growth of the wall time")
+        }
+        own = found.setdefault(str(name), {}).setdefault(str(analysis), {})
+        own["times"] = {"n": most, **seconds}
+    return found
 
 
 if __name__ == "__main__":
@@ -258,11 +228,4 @@ if __name__ == "__main__":
         for name, (figure, columns) in figures.items():
             if f"{name}.svg" in out:
                 save(figure, out, name, columns=columns)
-        said = {
-            "rpca": on_agreement(summary, titles),
-            "rpca_pca": on_errors(summary, powers, "pca", titles),
-            "rpca_cca": on_errors(summary, powers, "cca", titles),
-            "rpca_scatter": on_scatter(scores, titles),
-            "rpca_times": on_times(laws, titles),
-        }
-        write_sentences(out, said)
+        write_numbers(out["numbers.json"], numbers(summary, laws, times))
