@@ -31,10 +31,14 @@ wildcard_constraints:
     block=r"\d+",
 
 
-# With the launcher, which checks more, it is the launcher that prints the summary.
 onsuccess:
-    if "RNCA_LAUNCHER" not in os.environ:
-        print_closing(RESULTS, STARTED, time.time())
+    if workflow.is_main_process:
+        close(workflow.dag_settings, RESULTS, STARTED)
+
+
+onerror:
+    if workflow.is_main_process:
+        print(CONTINUES, file=sys.stderr)
 
 
 rule all:

@@ -20,8 +20,8 @@ Y = np.hstack([waves, rng.normal(size=(n, 5))]) + 0.2 * rng.normal(size=(n, 8))
 x, x_new, y, y_new = X[:3000], X[3000:], Y[:3000], Y[3000:]
 
 # %%
-# `RCCACV` scores all pairs of m and ``reg`` by cross-validation, and costs little more than one
-# fit: the folds share their sums.
+# `RCCACV` scores all pairs of m and ``reg`` by cross-validation. The folds share one pass over the
+# rows; what is left are solutions, whose cost does not depend on the number of rows.
 
 sizes, regs = (50, 100, 200, 400), (1e-6, 1e-4, 1e-2, 1e-1)
 search = RCCACV(3, sizes=sizes, regs=regs, random_state=0).fit(x, y)

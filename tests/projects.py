@@ -91,17 +91,17 @@ class Project:
         )
 
     def launch(self, *arguments: str, **variables: str) -> tuple[int, str]:
-        """Run the launcher to its end; return its exit code and what was on screen."""
-        return self.run("-m", "workflow.launch", *arguments, **variables)
+        """Run the workflow to its end; return its exit code and what was on screen."""
+        return self.run("-m", "workflow.run", *arguments, **variables)
 
     def ends(self, *arguments: str, **variables: str) -> str:
-        """Launch; return what is on screen when it ends well."""
+        """Run the workflow; return what is on screen when it ends well."""
         code, screen = self.launch(*arguments, **variables)
         assert code == 0, screen
         return screen
 
     def fails(self, *arguments: str, **variables: str) -> str:
-        """Launch; return what is on screen when it fails."""
+        """Run the workflow; return what is on screen when it fails."""
         code, screen = self.launch(*arguments, **variables)
         assert code == 1, screen
         return screen
@@ -197,5 +197,5 @@ def numbers_of(project: Project) -> set[Path]:
     return {
         file.relative_to(project.directory)
         for file in project.directory.glob("results/test/**/*.csv")
-        if not CLOCK.search(file.name) and file.name != "sentences.csv"
+        if not CLOCK.search(file.name)
     }

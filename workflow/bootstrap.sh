@@ -78,6 +78,15 @@ quietly() {
     }
 }
 
+# uv takes a fraction of pip's time. Where it fails, say behind a mirror that only pip is told of, pip does the work.
+by_uv() {
+    awk '/^[^ ]/ { is_uv = /^uv==/ } is_uv' requirements.lock >.venv/uv.lock
+    {
+        .venv/bin/python -m pip install --disable-pip-version-check --require-hashes -r .venv/uv.lock &&
+            .venv/bin/uv pip install --python .venv/bin/python --require-hashes -r requirements.lock
+    } >.venv/setup.log 2>&1
+}
+
 # Two calls at once: the second waits. The kernel keeps the lock as long as this shell or a pip that outlived it runs.
 take_turn() {
     exec 9<>requirements.lock
@@ -123,12 +132,12 @@ take_turn "$python"
 ! ready || exit 0
 
 if ! locked; then
-    printf 'Setting up .venv with Python %s (once, one to four minutes) … ' "$(identify "$python" | cut -d' ' -f1)" >&2
+    printf 'Setting up .venv with Python %s (once, up to four minutes) … ' "$(identify "$python" | cut -d' ' -f1)" >&2
     rm -f .venv/*.stamp # first: removing the rest takes a while and may be interrupted
     rm -rf .venv
     mkdir .venv
     quietly "$python" -m venv .venv
-    quietly .venv/bin/python -m pip install --disable-pip-version-check --require-hashes -r requirements.lock
+    by_uv || quietly .venv/bin/python -m pip install --disable-pip-version-check --require-hashes -r requirements.lock
     echo "$lock_stamp" >.venv/lock.stamp
 else
     printf 'Installing rnca in .venv … ' >&2

@@ -32,7 +32,15 @@ from workflow.data.catalogue import CATALOGUE, availability
 from workflow.data.fetch import default_cache
 from workflow.lib.exhibits import read_exhibits, stage_names
 from workflow.lib.publish import publish, render
-from workflow.lib.settings import KeyPath, RunSettings, keys, read, run_model, stage_model
+from workflow.lib.settings import (
+    KeyPath,
+    RunSettings,
+    keys,
+    read,
+    run_model,
+    schema,
+    stage_model,
+)
 from workflow.lib.strict_yaml import load
 from workflow.lib.verify import verify_published
 
@@ -130,8 +138,8 @@ def figure(options: argparse.Namespace, others: list[str]) -> int:
         is_agreed = options.yes or {"-n", "--dry-run"} & {*others}
         if took.here(hours) > LONG_HOURS and not is_agreed and not _answers_yes():
             return 1
-    launch = [sys.executable, "-m", "workflow.launch", *wanted]
-    return subprocess.call([*launch, f"--configfile={options.configfile}", *others])
+    run = [sys.executable, "-m", "workflow.run", *wanted]
+    return subprocess.call([*run, f"--configfile={options.configfile}", *others])
 
 
 def publish_run(options: argparse.Namespace, _: list[str]) -> int:
@@ -163,9 +171,11 @@ def verify_run(options: argparse.Namespace, _: list[str]) -> int:
 
 
 def settings_tables(_options: argparse.Namespace, _: list[str]) -> int:
-    """Write the tables of keys in config/README.md."""
+    """Write the tables of keys in config/README.md, and config/schema.json for editors."""
     readme = Path("config", "README.md")
     readme.write_text(with_tables(readme.read_text(encoding="utf-8")), encoding="utf-8")
+    text = json.dumps(schema(), ensure_ascii=False, indent=1)
+    Path("config", "schema.json").write_text(text + "\n", encoding="utf-8")
     return 0
 
 

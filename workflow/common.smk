@@ -18,19 +18,26 @@ sys.executable = shlex.quote(sys.executable)
 
 from workflow.data.catalogue import CATALOGUE
 from workflow.lib.exhibits import read_exhibits, stage_names
+from workflow.lib.checks import CONTINUES, NothingDone, check_times, close
 from workflow.lib.outcomes import unavailable_reason
 from workflow.lib.requests import Request
-from workflow.lib.resources import growing
+from workflow.lib.resources import growing, machine_mb
 from workflow.lib.settings import check
 from workflow.lib.strict_yaml import load
-from workflow.lib.summary import print_closing
 from workflow.lib.terminal import take_over
 
 STARTED = time.time()
 # Jobs print to logs, where a progress bar is a line each time.
 os.environ.setdefault("TQDM_MININTERVAL", "10")
 if workflow.is_main_process:
+    check_times()
     take_over(logger, stage_names(), lambda: workflow.dryrun)
+    logger.addHandler(
+        NothingDone(lambda: workflow.dryrun or close(workflow.dag_settings, RESULTS, STARTED))
+    )
+    # Jobs that together need more memory than the machine has do not run at once.
+    if not workflow.resource_settings.nodes:
+        workflow.resource_settings.resources.setdefault("mem_mb", machine_mb())
 for file in workflow.configfiles:
     load(Path(file))
 settings = check(config)
@@ -45,6 +52,7 @@ PARTS = {}
 GATHERED = set()
 
 # For the command that runs a failed job alone; jobs inherit it.
+os.environ["RNCA_PYTHON"] = sys.orig_argv[0]
 if workflow.config_settings.configfiles:
     configfiles = map(os.path.relpath, workflow.config_settings.configfiles)
     os.environ.setdefault("RNCA_CONFIGFILES", shlex.join(configfiles))

@@ -2,7 +2,7 @@
 from workflow.data.catalogue import standing_in
 
 SHOWN = [file for stage in EXHIBITS for file in shown(stage)]
-SENTENCES = [f"{RESULTS}/{stage}/sentences.csv" for stage, found in EXHIBITS.items() if found]
+NUMBERS = [f"{RESULTS}/{stage}/numbers.json" for stage, found in EXHIBITS.items() if found]
 OUTCOMES = [
     file for stage in stage_names() for file in gathered(stage, *read_exhibits(stage).outcomes)
 ]
@@ -47,13 +47,8 @@ page_request = asks(
                 "name": stage,
                 "title": read_exhibits(stage).title,
                 "exhibits": {
-                    each.file: {
-                        key: getattr(each, key)
-                        for key in ("label", "caption", "headline", "leading")
-                    }
-                    for each in found
+                    each.file: {"label": each.label, "caption": each.caption} for each in found
                 },
-                "files": [each.file for each in read_exhibits(stage).exhibits],
             }
             for stage, found in EXHIBITS.items()
         ],
@@ -66,7 +61,7 @@ summary_request = asks(
             name: getattr(each, "titles", dict)() for name, each in settings.stages().items()
         },
         # As plain texts: Snakemake's files cannot be handed to a job.
-        "parts": [*SENTENCES, *OUTCOMES, *map(str, rules.data_table.input.records)],
+        "parts": [*NUMBERS, *OUTCOMES, *map(str, rules.data_table.input.records)],
     },
 )
 
@@ -85,7 +80,7 @@ rule gather:
         benchmark_of("gather/{stage}/{what}")
     wildcard_constraints:
         stage="|".join(PARTS),
-        what="(?!sentences)[a-z_]+",
+        what="[a-z_]+",
     group:
         "report"
     conda:
@@ -123,14 +118,13 @@ rule page:
     input:
         SHOWN,
         request=page_request.file,
-        claims="resources/paper/claims.yaml",
-        ledger=rules.claims.output.csv,
+        ledger=rules.claims.output.json,
         data=rules.data_table.output[0],
         theory="docs/theory.md",
         reproduce="docs/reproduce.md",
-        sentences=SENTENCES,
+        numbers=NUMBERS,
         parts=expand("workflow/lib/page.{kind}", kind=["html.jinja", "css", "js"]),
-        style="workflow/lib/figures.css",
+        shared=expand("workflow/lib/{name}", name=["figures.css", "prose.yaml"]),
     output:
         f"{RESULTS}/report.html",
     log:
@@ -150,11 +144,13 @@ rule page:
 rule summary:
     input:
         request=summary_request.file,
-        sentences=SENTENCES,
+        numbers=NUMBERS,
         outcomes=OUTCOMES,
         leaks=gathered("rcca", "leaks"),
         records=rules.data_table.input.records,
+        prose="workflow/lib/prose.yaml",
         claims=rules.claims.output.markdown,
+        ledger=rules.claims.output.json,
     output:
         f"{RESULTS}/summary.txt",
     log:

@@ -100,9 +100,9 @@ def _decoded(value: Any, stored: Any, used: set[str]) -> Any:
     if not isinstance(value, dict):
         return value
     if "class" in value:
-        model = object.__new__(_class_named(value["class"]))
-        model.__dict__.update(_decoded(value["state"], stored, used))
-        model.get_params(deep=False)  # refuses a model that lacks parameters
+        kind, state = _class_named(value["class"]), _decoded(value["state"], stored, used)
+        model = kind(**{name: state.pop(name) for name in kind._get_param_names()})
+        vars(model).update(state)
         return model
     ((kind, held),) = value.items()
     if kind == "array":

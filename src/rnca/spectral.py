@@ -112,7 +112,7 @@ def _block_krylov(apply: Product, m: int, k: int, scales: Scales) -> tuple[Matri
     values, X = np.zeros(k), np.empty((m, 0))
     for _ in range(2 + k // _WIDTH):
         previous = values
-        start = _orthonormal_complement(rng.standard_normal((m, _WIDTH)), X)
+        start = orthonormal_complement(rng.standard_normal((m, _WIDTH)), X)
         found = _restarted_lanczos(apply, X, start, previous, scales)
         if found is None:
             return None
@@ -142,7 +142,7 @@ def _restarted_lanczos(
         product = apply(V[:, last])
         H = basis.T @ product
         T[:size, last], T[last, :size] = H, H.T
-        block = _orthonormal_complement(product - basis @ H, basis)
+        block = orthonormal_complement(product - basis @ H, basis)
         remainder = block.T @ product
         full = size + width > limit
         if full or (step % _STEPS_BETWEEN_TESTS == 0 and size >= k + width):
@@ -166,7 +166,7 @@ def _step_budget(m: int) -> int:
     return 20 + m // 20
 
 
-def _orthonormal_complement(block: Matrix, V: Matrix) -> Matrix:
+def orthonormal_complement(block: Matrix, V: Matrix) -> Matrix:
     """Orthonormal basis of the block's part outside span(V); random directions if it has none."""
     block = _orthonormal(block)
     for _ in range(3):
@@ -174,7 +174,7 @@ def _orthonormal_complement(block: Matrix, V: Matrix) -> Matrix:
         if np.abs(overlap).max(initial=0.0) < _ORTHOGONAL:
             return block
         block = _orthonormal(block - V @ overlap)
-    return _orthonormal_complement(np.random.default_rng(V.shape[1]).normal(size=block.shape), V)
+    return orthonormal_complement(np.random.default_rng(V.shape[1]).normal(size=block.shape), V)
 
 
 def _orthonormal(block: Matrix) -> Matrix:

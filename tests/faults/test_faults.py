@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 import psutil
 import pytest
 
-from projects import Project, assert_same_numbers, numbers_of, wait_for
+from projects import Project, assert_same_numbers, numbers_of
 from workflow.lib.exhibits import stage_names
 
 pytestmark = pytest.mark.faults
@@ -32,11 +32,11 @@ CONTINUES = "The same command continues where this run stopped"
 class HarmedProject(Project):
     """A project whose runs are compared with one that nothing disturbed."""
 
-    def launcher(self, *arguments):
+    def started(self, *arguments):
         """Start a run of config/test.yaml whose screen goes to a file."""
         with self.file("screen.txt").open("w", encoding="utf-8") as stream:
             self.options["stdout"] = stream
-            return self.start("-m", "workflow.launch", *arguments, *CONFIG)
+            return self.start("-m", "workflow.run", *arguments, *CONFIG)
 
     def ended(self, process):
         """Wait for a run; return its exit code and what was on screen."""
@@ -44,7 +44,7 @@ class HarmedProject(Project):
 
     def call(self, *arguments):
         began = time.monotonic()
-        found = self.ended(self.launcher(*arguments))
+        found = self.ended(self.started(*arguments))
         self.seconds = time.monotonic() - began
         return found
 
@@ -109,43 +109,23 @@ def finished(reference, project):
 KILLS = int(os.environ.get("RNCA_KILLS", "30"))
 SEED = int(os.environ.get("RNCA_FAULT_SEED", "0"))
 LONGEST_WAIT = 1 / 3  # as a share of an undisturbed run
-LAUNCHER, SNAKEMAKE, JOB = "the launcher", "Snakemake", "a job"
-KINDS = [LAUNCHER, SNAKEMAKE, JOB, "both controllers", "all processes"]
+RUN, JOB, ALL = "the run", "a job", "the run and its jobs"
 
 
-def family(launcher, kind):
+def family(run, kind):
     """List the processes of a run that a kind of kill hits, as far as they are there."""
     with suppress(psutil.NoSuchProcess):
-        first = psutil.Process(launcher.pid)
-        controllers, all_others = first.children(), first.children(recursive=True)
-        jobs = [each for each in all_others if ".snakemake/scripts" in " ".join(each.cmdline())]
-        return {
-            LAUNCHER: [first],
-            SNAKEMAKE: controllers,
-            JOB: random.Random(len(jobs)).sample(jobs, min(1, len(jobs))),
-            "both controllers": [first, *controllers],
-            "all processes": [first, *all_others],
-        }[kind]
+        first = psutil.Process(run.pid)
+        others = first.children(recursive=True)
+        jobs = [each for each in others if ".snakemake/scripts" in " ".join(each.cmdline())]
+        one = random.Random(len(jobs)).sample(jobs, min(1, len(jobs)))
+        return {RUN: [first], JOB: one, ALL: [first, *others]}[kind]
     return []
-
-
-def wait_for_orphans(project):
-    """Wait until no Snakemake that outlived its launcher works in a project."""
-
-    def is_alone():
-        return not any(
-            each.info["cwd"] == str(project.directory)
-            and "snakemake" in (each.info["cmdline"] or [])
-            for each in psutil.process_iter(["cwd", "cmdline"])
-        )
-
-    wait_for(is_alone, seconds=PATIENCE)
 
 
 def kill_at(project, moment, kind):
     """Start a run and kill at a moment; return whether that hit, the exit code and the screen."""
-    wait_for_orphans(project)
-    process = project.launcher()
+    process = project.started()
     with suppress(subprocess.TimeoutExpired):
         process.wait(timeout=moment)
     hit = family(process, kind) if process.poll() is None else []
@@ -157,7 +137,7 @@ def kill_at(project, moment, kind):
 
 def assert_goes_on(kind, code, screen):
     """Assert that whoever outlives a kill says how to go on; a job may have ended just before."""
-    if kind in (SNAKEMAKE, JOB):
+    if kind == JOB:
         assert code == 0 or CONTINUES in screen, screen
     else:
         assert code == -signal.SIGKILL
@@ -168,7 +148,7 @@ def test_killed_runs_come_to_the_numbers_of_an_undisturbed_one(project, referenc
     rng = random.Random(SEED)
     done = 0
     while done < KILLS:
-        kind, moment = rng.choice(KINDS), rng.uniform(0, LONGEST_WAIT * reference.seconds)
+        kind, moment = rng.choice([RUN, JOB, ALL]), rng.uniform(0, LONGEST_WAIT * reference.seconds)
         hit, code, screen = kill_at(project, moment, kind)
         if hit:
             done += 1
@@ -180,7 +160,6 @@ def test_killed_runs_come_to_the_numbers_of_an_undisturbed_one(project, referenc
                 project.finish(reference)
             for name in ("data", "results"):
                 shutil.rmtree(project.file(name))
-    wait_for_orphans(project)
     with trying("calls after kills, to the end"):
         project.finish(reference)
 

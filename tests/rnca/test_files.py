@@ -179,10 +179,10 @@ def hollow(**state):
         (5, "5 is not an estimator"),
         ({"array": "settings"}, "not an estimator"),
         ({"dict": {}}, "not an estimator"),
-        (hollow(), "no attribute"),
+        (hollow(), "'chunk_size'"),
         (hollow(**RPCA().get_params()), "not fitted"),
         ({"list": [{"array": "settings"}] * 400}, "settings is used more than once"),
-        (hollow(n_components=hollow()), "no attribute"),
+        (hollow(n_components=hollow()), "'chunk_size'"),
     ],
     ids=str.split("number array settings empty unfitted repeated inner"),
 )

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import psutil
 import pytest
 import yaml
 
@@ -23,12 +22,10 @@ def test_killed_run_continues_to_the_same_numbers(project, finished):
     sums = [str(file.relative_to(finished.directory)) for file in fits]
     assert len(sums) == 4
     command = [*sums, "--configfile=config/test.yaml"]
-    launcher = project.start("-m", "workflow.launch", *command)
-    wait_for(lambda: list(project.directory.glob("results/test/rcca/*/*.sums.csv")), launcher)
-    (snakemake,) = psutil.Process(launcher.pid).children()
-    snakemake.kill()
-    launcher.kill()
-    launcher.communicate()
+    run = project.start("-m", "workflow.run", *command)
+    wait_for(lambda: list(project.directory.glob("results/test/rcca/*/*.sums.csv")), run)
+    run.kill()
+    run.communicate()
 
     assert "The last run was killed: continuing it" in project.ends(*command)
     for name in [*sums, *(each.replace("sums", "components") for each in sums)]:
@@ -48,7 +45,7 @@ def test_failed_job_shows_cause_log_and_command(project):
     assert "Traceback" in log.read_text(encoding="utf-8")
 
     command = shlex.split(re.search(r"this alone: (.+)", screen)[1])
-    assert command[1:] == ["-m", "workflow.launch", "data/prepared/mine", *MINE]
+    assert command[1:] == ["-m", "snakemake", "data/prepared/mine", *MINE]
     code, screen = project.run(*command[1:])
     assert code == 1
     assert cause in screen

@@ -16,7 +16,7 @@ try:
     from workflow.data import DataError, FetchError, own
     from workflow.data.catalogue import CATALOGUE, availability, dataset, prepare
     from workflow.data.fetch import default_cache, fetch_source
-    from workflow.data.prepared import Content
+    from workflow.data.prepared import Content, check_arrays
     from workflow.data.sources import Bundle, Url
 except ModuleNotFoundError as missing:
     sys.exit(f"error: {missing.name} is not installed; datasets need: pip install 'rnca[workflow]'")
@@ -84,6 +84,7 @@ def _check(options: argparse.Namespace) -> None:
     except ValidationError as error:
         raise DataError(str(error)) from error
     content = own.read(options.name, entry)
+    check_arrays(options.name, content.arrays)
     print("# valid. Are these the rows and columns you mean?")
     for name, array in content.arrays.items():
         print(f"#   {name}: {_times(array.shape)}; first row {_first(content, name)}")

@@ -169,19 +169,27 @@ def prepare(
     destination: str | os.PathLike[str],
     *,
     entry: Mapping[str, Any] | None = None,
+    checksums: Mapping[str, str] | None = None,
     cache: str | os.PathLike[str] | None = None,
 ) -> Prepared:
     """Fetch a dataset of the catalogue, or read your own (`entry`), and write its prepared form.
 
-    Fetched files are kept in `cache`: by default RNCA_CACHE, else ``data/cache``.
+    Fetched files are kept in `cache`: by default RNCA_CACHE, else ``data/cache``. Your own files
+    must have the `checksums`, if they are given, when all has been read.
     """
     if entry is not None:
         own = resolve_name("workflow.data.own")
-        content: Content = own.read(name, own.OwnDataset.model_validate(entry))
-        meta: dict[str, Any] = {"name": name, "kind": "own"}
+        described = own.OwnDataset.model_validate(entry)
+        content: Content = own.read(name, described)
+        expected = checksums or {file: file_sha256(Path(file)) for file in described.files()}
+        sources = [{"file": file, "sha256": sha256} for file, sha256 in expected.items()]
+        meta: dict[str, Any] = {"name": name, "kind": "own", "sources": sources}
     else:
         content, meta = _from_catalogue(dataset(name), cache)
     write_prepared(destination, content.arrays, {**content.meta, **meta})
+    for file, sha256 in (checksums or {}).items():
+        if file_sha256(Path(file)) != sha256:
+            raise DataError(f"{file}: changed since the run began; run again to use it as it is")
     return load_prepared(destination)
 
 
@@ -209,9 +217,5 @@ if __name__ == "__main__":
     from workflow.lib.job import job
 
     with job(snakemake) as asked:
-        prepare(snakemake.wildcards.dataset, snakemake.output[0], entry=asked.entry)
-        for file, sha256 in asked.own.items():
-            if file_sha256(Path(file)) != sha256:
-                raise DataError(
-                    f"{file}: changed since the run began; run again to use it as it is"
-                )
+        name, output = snakemake.wildcards.dataset, snakemake.output[0]
+        prepare(name, output, entry=asked.entry, checksums=asked.own)

@@ -14,15 +14,15 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urljoin, urlsplit
 
 import requests
 import urllib3
+from requests.adapters import HTTPAdapter
 from tqdm import tqdm
 
 from workflow.data import SourceError
 
-_LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+_LOOPBACK = ("127.0.0.1", "[::1]", "localhost")
 _RETRY_STATUS = {408, 425, 429, 500, 502, 503, 504}
 _MAX_REDIRECTS = 5
 MAX_BYTES = 1 << 33
@@ -79,38 +79,33 @@ def _download_once(address: str, target: Path, size: int | None, patience: Patie
 
 
 def _open(address: str, patience: Patience) -> requests.Response:
-    """Open an address, following redirects only to where we would go ourselves."""
-    for _ in range(_MAX_REDIRECTS + 1):
-        _check_scheme(address)
-        try:
-            response = requests.get(
-                address,
-                stream=True,
-                allow_redirects=False,
-                timeout=(patience.connect, patience.read),
-                # The bytes as they are stored: a .gz must not be unpacked on the way.
-                headers={"Accept-Encoding": "identity"},
-            )
-        except requests.RequestException as error:
-            raise _PassingError(_short(error)) from error
-        if not response.is_redirect:
-            break
-        response.close()
-        address = urljoin(address, response.headers["Location"])
-    else:
-        raise SourceError(f"more than {_MAX_REDIRECTS} redirects")
+    session = requests.Session()
+    session.max_redirects = _MAX_REDIRECTS
+    # Redirects, too, lead only to https, or to this machine.
+    del session.adapters["http://"]
+    for host in _LOOPBACK:
+        session.mount(f"http://{host}:", HTTPAdapter())
+    try:
+        response = session.get(
+            address,
+            stream=True,
+            timeout=(patience.connect, patience.read),
+            # The bytes as they are stored: a .gz must not be unpacked on the way.
+            headers={"Accept-Encoding": "identity"},
+        )
+    except requests.exceptions.InvalidSchema as error:
+        raise SourceError(
+            f"refused: only https is used (plain http on loopback alone): {error}"
+        ) from error
+    except requests.TooManyRedirects as error:
+        raise SourceError(f"more than {_MAX_REDIRECTS} redirects") from error
+    except requests.RequestException as error:
+        raise _PassingError(_short(error)) from error
     if response.status_code != requests.codes.ok:
         response.close()
         kind = _PassingError if response.status_code in _RETRY_STATUS else SourceError
         raise kind(f"the server answered {response.status_code} {response.reason}")
     return response
-
-
-def _check_scheme(address: str) -> None:
-    parts = urlsplit(address)
-    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK):
-        return
-    raise SourceError(f"{address} refused: only https is used (plain http on loopback alone)")
 
 
 def _blocks(response: requests.Response) -> Iterator[bytes]:

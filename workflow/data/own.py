@@ -13,10 +13,14 @@ check`` prints, and of what `read` reads::
 from __future__ import annotations
 
 import csv
+import json
+import os
+import time
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import pairwise
+from math import ceil
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -26,17 +30,18 @@ from numpy.typing import NDArray
 from pydantic import Field, StringConstraints, model_validator
 from scipy.io import loadmat, whosmat
 
-from rnca.files import MOST_IN_A_BYTE, read_member
+from rnca.files import MOST_IN_A_BYTE, read_member, replacing
 from workflow.data import DataError
 from workflow.data.catalogue import Facts
 from workflow.data.errors import visible
-from workflow.data.prepared import Content, check_arrays
+from workflow.data.prepared import Content
 from workflow.data.sources import file_sha256
 from workflow.data.splits import PARTS
 from workflow.lib.models import PRINTABLE, Distinct, Settings, Title
 
 FileName = Annotated[str, StringConstraints(min_length=1), PRINTABLE]
 _LIMIT = 1 << 36
+_CLOCK_SECONDS = 2  # of file systems: FAT has the coarsest
 _MAGIC = {
     b"\x93NUMPY": "npy",
     b"PK": "npz",
@@ -70,6 +75,10 @@ class Place(Settings):
     def _named(cls, given: Any) -> Any:
         return {"file": given} if isinstance(given, str) else given
 
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string"}, handler(core)]}
+
     @property
     def path(self) -> Path:
         """The file, relative to the working directory."""
@@ -101,6 +110,36 @@ class OwnDataset(Settings):
         """List the files it is read from."""
         return list(dict.fromkeys(place.file for place in self.places().values()))
 
+    def mem_mb(self) -> int:
+        """Return the megabytes that preparing it takes beside Python and its libraries.
+
+        Arrays in .npy files are copied in blocks. Other files are held as read, as parsed, and once
+        more where a type is converted.
+        """
+        held = [file for file in map(Path, self.files()) if kind_of(file) != "npy"]
+        return 100 + ceil(3 * sum(file.stat().st_size for file in held) / 1e6)
+
+    def checksums(self, memory: Path) -> dict[str, str]:
+        """Return the sha256 of each file; it is read again only if it has changed since.
+
+        `memory` keeps size, times, inode and checksum of the files that were read.
+        """
+        known, found = {}, {}
+        with suppress(OSError, ValueError):
+            known = json.loads(memory.read_text(encoding="utf-8"))
+        for file in self.files():
+            state = os.stat(file)
+            mark = [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino]
+            *old, found[file] = known.get(file, [""])
+            if old != mark:
+                found[file] = file_sha256(Path(file))
+                # Within the clock's resolution a file may change again without a new time.
+                if time.time() - state.st_ctime > _CLOCK_SECONDS:
+                    known[file] = [*mark, found[file]]
+                    with replacing(memory) as partial:
+                        partial.write_text(json.dumps(known), encoding="utf-8")
+        return found
+
     def facts(self) -> Facts:
         """Return what is known of it before it is read."""
         optional = {"groups": self.groups, "given_split": self.split}
@@ -108,7 +147,7 @@ class OwnDataset(Settings):
 
 
 def read(name: str, own: OwnDataset) -> Content:
-    """Read and check the arrays of a dataset; a split becomes ``given_split``."""
+    """Read the arrays of a dataset; a split becomes ``given_split``."""
     places = own.places()
     for key, place in places.items():
         if not place.path.is_file():
@@ -120,12 +159,8 @@ def read(name: str, own: OwnDataset) -> Content:
     if "groups" in found:
         labels = _labels(np.asarray(found["groups"]), places["groups"].file)
         arrays["groups"] = np.unique(labels, return_inverse=True)[1].astype(np.int32)
-    arrays = check_arrays(name, arrays)
-    if len(arrays["x"]) < 2:
-        raise DataError(f"dataset {name!r}: one row only; correlations need at least two")
     meta = {
         "title": own.title or name,
-        "sources": [{"file": str(f), "sha256": file_sha256(f)} for f in map(Path, own.files())],
         "columns": {
             key: [" ".join(visible(str(name)).split())[:60] for name in table.columns]
             for key, table in found.items()

@@ -32,6 +32,7 @@ from filelock import FileLock
 from numpy.typing import NDArray
 
 from workflow.data import DataError
+from workflow.data.views import release
 
 FORMAT = 1
 ROW_ARRAYS = ("x", "y", "images", "labels", "groups", "speakers", "given_split")
@@ -168,12 +169,12 @@ def load_prepared(path: str | os.PathLike[str], *, verify: bool = False) -> Prep
 
 
 def check_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the arrays contiguous and little-endian, or raise DataError for what is wrong.
+    """Return the arrays, or raise DataError for what is wrong.
 
     They must have known names, hold finite numbers, agree in their number of rows, and have
     labels within the attributes.
     """
-    checked = {key: _check_array(name, key, np.asarray(value)) for key, value in arrays.items()}
+    checked = {key: _check_array(name, key, np.asanyarray(value)) for key, value in arrays.items()}
     rows = {key: len(value) for key, value in checked.items() if key in ROW_ARRAYS}
     if not rows:
         raise DataError(f"dataset {name!r} has none of the arrays {ROW_ARRAYS}: nothing to prepare")
@@ -182,6 +183,8 @@ def check_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDA
             f"dataset {name!r}: arrays differ in their number of rows, {rows}: "
             "row i of each must describe the same sample"
         )
+    if 1 in rows.values():
+        raise DataError(f"dataset {name!r}: one row only; correlations need at least two")
     split = checked.get("given_split")
     if split is not None and not np.isin(split, (0, 1, 2)).all():
         raise DataError(
@@ -217,41 +220,34 @@ def _check_array(dataset: str, name: str, array: NDArray[Any]) -> NDArray[Any]:
     if name == "images" and array.dtype != np.uint8:
         raise DataError(f"{where}: type {array.dtype} must be uint8")
     _check_finite(where, array)
-    return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    return array
 
 
 def _check_finite(where: str, array: NDArray[Any]) -> None:
     if array.dtype.kind != "f":
         return
     for start, block in row_blocks(array):
-        bad = np.argwhere(~np.isfinite(block))
-        if len(bad):
-            row, *rest = bad[0].tolist()
+        if not np.isfinite(block).all():
+            bad = np.argwhere(~np.isfinite(block))[0]
+            row, *rest = bad.tolist()
             place = f"row {start + row}" + "".join(f", column {index}" for index in rest)
             raise DataError(
-                f"{where}: {block[tuple(bad[0])]} at {place}, counted from 0; "
+                f"{where}: {block[tuple(bad)]} at {place}, counted from 0; "
                 "drop or fill such rows first"
             )
 
 
 def row_blocks(array: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield (first row, block of rows) so that a memory map is never read in whole."""
+    """Yield (first row, block of rows); the pages of a memory map are let go after each."""
     row_bytes = max(1, array.nbytes // len(array))
     step = max(1, _BLOCK_BYTES // row_bytes)
     for start in range(0, len(array), step):
         yield start, array[start : start + step]
-
-
-def content_sha256(array: NDArray[Any]) -> str:
-    """Return the sha256 of an array's bytes in C order (the ``.npy`` header left out)."""
-    digest = hashlib.sha256()
-    for _, block in row_blocks(array):
-        digest.update(np.ascontiguousarray(block).data)
-    return digest.hexdigest()
+        release(array)
 
 
 def _stored_sha256(file: Path, array: np.memmap[Any, Any]) -> str:
-    """Return what `content_sha256` of the array is, read past the memory map.
+    """Return the sha256 of an array's bytes, read past the memory map.
 
     Pages of a map count as this process's memory, those of a file read in the usual way do not.
     """
@@ -279,20 +275,24 @@ def _text_sha256(meta: Mapping[str, Any]) -> str:
 
 
 def _save(directory: Path, name: str, array: NDArray[Any]) -> dict[str, Any]:
-    target = directory / f"{name}.npy"
+    target, dtype = directory / f"{name}.npy", array.dtype.newbyteorder("<")
+    digest = hashlib.sha256()
     with target.open("wb") as stream:
-        # What np.save does, but for its message on a full disk, which does not say that it is.
-        header = np.lib.format.header_data_from_array_1_0(array)
+        # What np.save does, but in blocks and with a message that says when the disk is full.
+        header = {"descr": dtype.str, "fortran_order": False, "shape": array.shape}
         np.lib.format.write_array_header_1_0(stream, header)
-        stream.write(array.data)
+        for _, block in row_blocks(array):
+            content = np.ascontiguousarray(block, dtype=dtype)
+            stream.write(content.data)
+            digest.update(content.data)
         stream.flush()
         os.fsync(stream.fileno())
     return {
         "file": target.name,
         "shape": list(array.shape),
-        "dtype": array.dtype.str,
+        "dtype": dtype.str,
         "bytes": target.stat().st_size,
-        "sha256": content_sha256(array),
+        "sha256": digest.hexdigest(),
     }
 
 

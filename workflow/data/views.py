@@ -22,34 +22,13 @@ class RowView:
 
     array: NDArray[Any]
     rows: NDArray[np.int64] | None = None
-    offset: NDArray[np.float64] | None = None
+    offset: NDArray[np.float64] | float = 0.0
     scale: NDArray[np.float64] | None = None
-
-    def __post_init__(self) -> None:
-        if self.array.ndim != 2:
-            raise ValueError(f"shape {self.array.shape}: a RowView needs two dimensions")
-        for name in ("offset", "scale"):
-            value = getattr(self, name)
-            if value is not None and value.shape != self.array.shape[1:]:
-                raise ValueError(
-                    f"{name} of shape {value.shape} does not fit columns {self.array.shape[1:]}"
-                )
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows shown, and columns."""
         return len(self), self.array.shape[1]
-
-    @property
-    def ndim(self) -> int:
-        """Always 2."""
-        return 2
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the rows shown."""
-        plain = self.offset is None and self.scale is None
-        return self.array.dtype if plain or self.array.dtype.kind == "f" else np.dtype(np.float64)
 
     def __len__(self) -> int:
         return len(self.array if self.rows is None else self.rows)
@@ -58,23 +37,18 @@ class RowView:
         index = key if isinstance(key, slice) else np.asarray(key)
         block = self.array[index if self.rows is None else self.rows[index]]
         if self.rows is not None:
-            _release(self.array)
-        if self.offset is None and self.scale is None:
+            release(self.array)
+        if self.scale is None:
             return np.asarray(block)
-        values = block.astype(np.float64)
-        if self.offset is not None:
-            values -= self.offset
-        if self.scale is not None:
-            values /= self.scale
-        return values.astype(self.dtype, copy=False)
+        dtype = self.array.dtype if self.array.dtype.kind == "f" else np.float64
+        shown = (block.astype(np.float64) - self.offset) / self.scale
+        return shown.astype(dtype, copy=False)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        if copy is False:
-            raise ValueError("the rows of a RowView are computed, so they cannot be shared")
-        return self[:].astype(dtype or self.dtype)
+        return np.asarray(self[:], dtype=dtype)
 
 
-def _release(array: NDArray[Any]) -> None:
+def release(array: NDArray[Any]) -> None:
     """Let go of the pages that reading a memory map has brought in; the file stays cached.
 
     They would count as this process's memory, and a cluster would kill a job over them.

@@ -177,7 +177,7 @@ def plain(value: float, form: str = "") -> str:
 def text_width(text: str) -> float:
     """Estimate the width of a text in pixels, rather too wide."""
     size = {"narrow": 0.36, "wide": 0.92, "capital": 0.72}
-    kinds = ("narrow" if c in "iljtfr.,:;'|()[]! " else "wide" if c in "mwMW%→" else
+    kinds = ("narrow" if c in "iljtfr.,:;'|()[]! " else "wide" if c in "mwMW%→×+±−" else
              "capital" if c.isupper() else "" for c in text)  # fmt: skip
     return 13 * sum(size.get(kind, 0.62) for kind in kinds)
 

@@ -2,8 +2,9 @@
 
 A rule names a CSV, rows of it, a statistic and a threshold. What it finds has held if the whole
 confidence interval lies on the right side of the threshold, has failed if the whole of it lies on
-the wrong side, and is open otherwise. A claim is the conjunction of its findings. This module alone
-judges: the page reads the ``claims.json`` that it writes.
+the wrong side, and is open otherwise; or it has held if a prediction interval contains a published
+number, and has failed if not. A claim is the conjunction of its findings. This module alone judges:
+the page reads the ``claims.json`` that it writes.
 """
 
 import json
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import yaml
+from scipy import stats
 
 from workflow.lib.job import job
 from workflow.lib.provenance import read_csv, read_record, write_csv, write_text
@@ -40,21 +42,27 @@ RESULTS = {True: "held ✓", False: "failed ✗", None: "open ?"}
 KEY = (
     "Each verdict is computed from the run's CSVs by rules written beside the claim. A finding has "
     "held ✓ if its whole 95 % confidence interval is on the right side of the rule's threshold, "
-    "has failed ✗ if all of it is on the wrong side, and is open ? otherwise. A claim is the "
+    "has failed ✗ if all of it is on the wrong side, and is open ? otherwise. Where a rule asks "
+    "that an interval contain a number, it is the 95 % prediction interval of one more run. A rule "
+    "is blind if no value that it decides on was known when it was written. A claim is the "
     "conjunction of its findings: reproduced ✓, all held; not reproduced ✗, at least one failed, "
     "above or below what the rule asks for; undecided ?, none failed and at least one is open or "
     "missing; stand-in ○, only data or sizes that stand in for the paper's were run, which decides "
     "nothing; not run –, there is no finding."
 )
-_CLAIM_KEYS = {"id", "claim", "short", "place", "published", "ours", "rules"}
+_TEXTS = ("id", "claim", "short", "place", "published", "margin")
+_CLAIM_KEYS = {*_TEXTS, "ours", "rules"}
 _RULE_KEYS = {
     "about", "csv", "protocol", "value", "where", "low", "high", "error", "sd", "point", "take",
-    "unit", "each", "minus", "over", "at_least", "at_most", "open_if", "figure", "written",
-    "after_results",
+    "unit", "each", "minus", "over", "at_least", "at_most", "contains", "predict", "median",
+    "censored", "open_if", "figure", "written", "after_results",
 }  # fmt: skip
 _PROTOCOL_KEYS = {"csv", "where", "has", "stand_in"}
 # Of the values there are, in increasing order.
-_RANKS = {"min": 0, "before max": -2, "max": -1}
+_RANKS = {"min": 0, "max": -1}
+
+_ON_EDGE = "chosen on the edge of its grid"
+_CENSORED = "a fit was cut off while it still improved"
 
 Rule = Mapping[str, Any]
 Reader = Callable[[Path], pd.DataFrame]
@@ -171,7 +179,8 @@ def _in_full(path: Any, claim: Rule, protocols: Mapping[str, Any]) -> dict[str, 
                 raise ValueError(f"{path}: protocol {rule['protocol']!r} is none of {known}.")
             rule["protocol"] = protocols[rule["protocol"]]
         rules.append(rule)
-    return {key: claim[key] for key in _CLAIM_KEYS if key in claim} | {"rules": rules}
+    texts = {key: str(claim[key]) for key in _TEXTS if key in claim}
+    return texts | {"ours": bool(claim.get("ours")), "rules": rules}
 
 
 def _refuse_unknown(path: Any, what: str, given: Rule, known: set[str]) -> None:
@@ -272,7 +281,8 @@ def _findings(claim: str, rule: Rule, run: Run) -> Iterator[Finding]:
     ranked = {key: wanted for key, wanted in where.items() if wanted in list(_RANKS)}
     plain = {key: wanted for key, wanted in where.items() if key not in ranked}
     rows = _select(run.rows(rule["csv"], source.experiments), plain)
-    if rows.empty:
+    # A column may have come with a later version than the run's.
+    if rows.empty or rule["value"] not in rows:
         return
     each = rule.get("each", [])
     groups: Any = rows.groupby(each, sort=False) if each else [((), rows)]
@@ -280,9 +290,14 @@ def _findings(claim: str, rule: Rule, run: Run) -> Iterator[Finding]:
         group = _select(whole, ranked)
         sample = _sample(group, rule, run, source)
         if len(sample):
-            is_open = rule.get("open_if") in group and bool(group[rule["open_if"]].any())
             about = ", ".join([str(rule["about"]), *map(_spelled, each, key)])
-            yield _finding(claim, rule, about, source, sample, is_open=is_open)
+            notes = []
+            if rule.get("open_if") in group and group[rule["open_if"]].any():
+                notes.append(_ON_EDGE)
+            if sample.attrs.get("censored"):
+                notes.append(_CENSORED)
+            # Intervals that predict hold for all groups of a rule together.
+            yield _finding(claim, rule, about, source, sample, len(groups), notes)
 
 
 def _select(frame: pd.DataFrame, where: Rule) -> pd.DataFrame:
@@ -290,9 +305,9 @@ def _select(frame: pd.DataFrame, where: Rule) -> pd.DataFrame:
     for column, wanted in where.items():
         if column not in frame or not len(frame):
             return frame[:0]
-        if isinstance(wanted, str) and wanted in _RANKS:
+        if isinstance(wanted, str) and wanted in (*_RANKS, "previous"):
             there = np.unique(frame[column].dropna())
-            wanted = there[max(_RANKS[wanted], -len(there))]
+            wanted = there[_RANKS.get(wanted, -1)]
         values = wanted if isinstance(wanted, list) else [wanted]
         frame = frame[frame[column].isin(values)]
     return frame
@@ -306,19 +321,33 @@ def _spelled(column: str, value: Any) -> str:
 
 
 def _sample(group: pd.DataFrame, rule: Rule, run: Run, source: Source) -> pd.DataFrame:
-    """Return the values, with bounds if the CSV has them; paired with others if asked for."""
+    """Return the values, with bounds if the CSV has them; paired with others if asked for.
+
+    A value from a fit that was cut off while it improved is a bound; ``attrs`` says on which side.
+    """
     values = pd.DataFrame({"value": _per_unit(group, rule["value"], rule)})
+    censored = {"low"} if _is_censored(group, rule) else set()
     if relation := {"minus", "over"} & set(rule):
-        values = _paired(values, group, rule, relation.pop(), run, source)
+        values, others = _paired(values, group, rule, kind := relation.pop(), run, source)
+        censored |= {"high"} if _is_censored(others, rule[kind]) else set()
     elif "low" in rule:
         values[["low", "high"]] = group[[rule["low"], rule["high"]]].to_numpy(float)
-    elif "error" in rule or "sd" in rule:
+    elif "error" in rule or ("sd" in rule and "predict" not in rule):
         half = _half_width(group, rule)
         values = values.assign(low=values["value"] - half, high=values["value"] + half)
+    elif "sd" in rule:
+        values[["sd", "repeats"]] = group[[rule["sd"], "repeats"]].to_numpy(float)
     found: pd.DataFrame = values[np.isfinite(values["value"])]
     if "take" in rule and len(found):
         found = found.sort_values("value", ascending=rule["take"] == "min").head(1)
+    found.attrs["censored"] = censored
     return found
+
+
+def _is_censored(rows: pd.DataFrame, rule: Rule) -> bool:
+    """Tell whether two columns that the rule names are equal in a row, such as best and last."""
+    best, last = rule.get("censored", (None, None))
+    return best in rows and last in rows and bool((rows[best] == rows[last]).any())
 
 
 def _per_unit(rows: pd.DataFrame, column: str, rule: Rule) -> "pd.Series[float]":
@@ -330,10 +359,11 @@ def _per_unit(rows: pd.DataFrame, column: str, rule: Rule) -> "pd.Series[float]"
 
 def _paired(
     values: pd.DataFrame, group: pd.DataFrame, rule: Rule, relation: str, run: Run, source: Source
-) -> pd.DataFrame:
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Differences from, or ratios to, another column of the rows, or the same unit's other rows.
 
     Units that one side lacks do not count. The others are a constant if their CSV has no units.
+    Returns the pairs, and the other rows.
     """
     other, column = rule[relation], rule[relation].get("value", rule["value"])
     rows = group
@@ -342,16 +372,24 @@ def _paired(
         # First: the least m there is must be that of the same map, not of linear CCA.
         for key in other.get("same", []):
             rows = rows[rows[key].isin(group[key])]
-        rows = _select(rows, other.get("where", {}))
+        rows = _select(_before(rows, other.get("where", {}), group), other.get("where", {}))
         # Where there is one m alone, the largest compared with the least is compared with itself.
         is_same = "csv" not in other and column == rule["value"] and rows.index.equals(group.index)
         if not len(rows) or is_same:
-            return values[:0]
+            return values[:0], rows
     others = _per_unit(rows, column, rule)
     if rows is not group and rule.get("unit") not in rows:
         others = pd.Series(others.mean(), index=values.index)
     left, right = values["value"].align(others, join="inner")
-    return pd.DataFrame({"value": left - right if relation == "minus" else left / right})
+    return pd.DataFrame({"value": left - right if relation == "minus" else left / right}), rows
+
+
+def _before(rows: pd.DataFrame, where: Rule, group: pd.DataFrame) -> pd.DataFrame:
+    """Leave the rows before the group's, of the columns whose ``previous`` value is asked for."""
+    for column, wanted in where.items():
+        if wanted == "previous" and column in rows:
+            rows = rows[rows[column] < group[column].min()]
+    return rows
 
 
 def _half_width(group: pd.DataFrame, rule: Rule) -> "pd.Series[float]":
@@ -366,15 +404,28 @@ def _half_width(group: pd.DataFrame, rule: Rule) -> "pd.Series[float]":
 
 
 def _finding(
-    claim: str, rule: Rule, about: str, source: Source, sample: pd.DataFrame, *, is_open: bool
+    claim: str,
+    rule: Rule,
+    about: str,
+    source: Source,
+    sample: pd.DataFrame,
+    groups: int,
+    notes: Sequence[str],
 ) -> Finding:
-    value, low, high = _estimate(sample, is_point=bool(rule.get("point")))
+    value, low, high = _estimate(sample, rule, groups)
+    censored = sample.attrs.get("censored", ())
+    # What is at least the value has no upper bound.
+    low, high = -np.inf if "high" in censored else low, np.inf if "low" in censored else high
+    target = rule.get("contains")
     least, most = rule.get("at_least", -np.inf), rule.get("at_most", np.inf)
     holds = True if least <= low and high <= most else None
+    if target is not None:
+        least = most = target
+        holds = True if np.isfinite(high - low) else None
     if high < least or low > most:
         holds = False
     # An edge of a grid can hide a gain, never undo one.
-    holds = None if is_open and holds else holds
+    holds = None if _ON_EDGE in notes and holds else holds
     return Finding(
         claim=claim,
         about=about,
@@ -389,28 +440,47 @@ def _finding(
         holds=holds,
         at_least=least,
         at_most=most,
-        rule=_threshold(least, most),
+        rule=_threshold(least, most) if target is None else f"contains {target:g}",
         written=str(rule["written"]),
         after_results=bool(rule.get("after_results")),
-        note="chosen on the edge of its grid" if is_open else "",
+        note="; ".join(notes),
     )
 
 
-def _estimate(sample: pd.DataFrame, *, is_point: bool) -> tuple[float, float, float]:
-    """Mean, with the bounds that the CSV has or those of Student's t over the rows.
+def _estimate(sample: pd.DataFrame, rule: Rule, groups: int) -> tuple[float, float, float]:
+    """Mean or median, with the bounds that the CSV has or those that the rows give.
 
     One value has no interval and decides nothing, unless the rule says that it has no spread.
     """
-    value = float(sample["value"].mean())
-    if is_point:
+    values = sample["value"]
+    value = float(values.median() if "median" in rule else values.mean())
+    if rule.get("point"):
         return value, value, value
     if {"low", "high"} <= set(sample.columns):
         return value, float(sample["low"].mean()), float(sample["high"].mean())
-    n = len(sample)
+    if "median" in rule:
+        return value, *_around_median(np.sort(values))
+    n, sd = len(sample), float(values.std())
+    if "sd" in sample:
+        n, sd = int(sample["repeats"].iloc[0]), float(sample["sd"].iloc[0])
     if n == 1:
         return value, -np.inf, np.inf
-    half = float(half_width(sample["value"].std(), n - 1) / np.sqrt(n))
+    if "predict" in rule:
+        # For the mean of so many more runs, in all groups of the rule together.
+        error = sd * np.sqrt(1 / n + 1 / rule["predict"])
+        half = float(error * stats.t.ppf(1 - 0.025 / groups, n - 1))
+    else:
+        half = float(half_width(sd, n - 1) / np.sqrt(n))
     return value, value - half, value + half
+
+
+def _around_median(ordered: Any) -> tuple[float, float]:
+    """Return the 95 % interval of a median from order statistics; there is none of five values."""
+    n = len(ordered)
+    below = int(stats.binom.ppf(0.025, n, 0.5))
+    if below == 0:
+        return -np.inf, np.inf
+    return float(ordered[below - 1]), float(ordered[n - below])
 
 
 def _threshold(least: float, most: float) -> str:
@@ -443,18 +513,31 @@ def as_json(judgements: Sequence[Judgement]) -> dict[str, Any]:
     claims = []
     for judgement in judgements:
         claim = judgement.claim
-        findings = []
-        for finding in judgement.findings:
-            values = {key: value for key, value in vars(finding).items() if key != "claim"}
-            findings.append({k: None if v in (np.inf, -np.inf) else v for k, v in values.items()})
+        rules = [
+            {key: rule.get(key, "") for key in ("about", "csv", "figure")}
+            for rule in claim["rules"]
+        ]
         claims.append(
-            {key: str(claim.get(key, "")) for key in ("id", "claim", "short", "place", "published")}
+            {key: claim.get(key, "") for key in _TEXTS}
             | {"ours": judgement.is_ours, "verdict": str(judgement.verdict)}
             | {"direction": judgement.direction, "held": judgement.held, "asked": judgement.asked}
-            | {"dates": dates(judgement), "findings": findings, "missing": judgement.missing}
+            | {"dates": dates(judgement), "rules": rules, "missing": list(judgement.missing)}
+            | {"findings": [_told(finding) for finding in judgement.findings]}
         )
     counts = Counter(claim["verdict"] for claim in claims)
-    return {"counts": {str(verdict): counts[verdict] for verdict in Verdict}, "claims": claims}
+    found = {str(verdict): counts[verdict] for verdict in Verdict}
+    return {"counts": found, "blind": blind(judgements), "claims": claims}
+
+
+def _told(finding: Finding) -> dict[str, Any]:
+    """Return a finding in numbers, and as it is shown."""
+    values = {key: value for key, value in vars(finding).items() if key != "claim"}
+    numbers = {key: None if value in (np.inf, -np.inf) else value for key, value in values.items()}
+    spread = interval(finding) and f" ({interval(finding)})"
+    return numbers | {
+        "shown": f"{shown_number(finding.value)}{spread}",
+        "result": RESULTS[finding.holds],
+    }
 
 
 def divided(judgements: Sequence[Judgement]) -> dict[str, list[Judgement]]:
@@ -475,11 +558,18 @@ def counts(judgements: Sequence[Judgement]) -> str:
     return " ".join(sentences)
 
 
+def blind(judgements: Sequence[Judgement]) -> str:
+    """Say how many rules there are, and how many were written before results."""
+    rules = [rule for judgement in judgements for rule in judgement.claim["rules"]]
+    before = sum(not rule.get("after_results") for rule in rules)
+    return f"Of {len(rules)} rules, {before} were written blind."
+
+
 def write_claims(path: str | PathLike[str], judgements: Sequence[Judgement]) -> None:
     """Write the ledger in Markdown: counts, a key, then a section per claim with its evidence."""
     is_run = any(judgement.findings for judgement in judgements)
     nothing = f"nothing that the {len(judgements)} claims rest on was run."
-    lines = [counts(judgements) if is_run else nothing, "", KEY, ""]
+    lines = [counts(judgements) if is_run else nothing, "", f"{blind(judgements)} {KEY}", ""]
     for what, those in divided(judgements).items():
         lines += [f"## {what[0].upper()}{what[1:]}", ""] if those else []
         for judgement in those:
@@ -491,6 +581,7 @@ def write_claims(path: str | PathLike[str], judgements: Sequence[Judgement]) -> 
                 f"**{', '.join(filter(None, parts))}** · `{claim['id']}` · {claim['place']} · "
                 f"published: {claim['published']} · {dates(judgement)}",
                 "",
+                *([f"Margin: {claim['margin']}", ""] if claim.get("margin") else []),
                 *[f"- {sentence(finding)}" for finding in judgement.findings],
                 *[f"- not run: {about}" for about in judgement.missing],
                 "",
@@ -500,11 +591,11 @@ def write_claims(path: str | PathLike[str], judgements: Sequence[Judgement]) -> 
 
 def dates(judgement: Judgement) -> str:
     """Say when the rules were written, and which of them after first results."""
-    written = {
-        f"{rule['written']}{' (after first results)' if rule.get('after_results') else ''}": None
+    written = dict.fromkeys(
+        f"{rule['written']}, {'after first results' if rule.get('after_results') else 'blind'}"
         for rule in judgement.claim["rules"]
-    }
-    return f"rule{'s' if len(judgement.claim['rules']) > 1 else ''} written {', '.join(written)}"
+    )
+    return f"rule{'s' if len(judgement.claim['rules']) > 1 else ''} written {'; '.join(written)}"
 
 
 def sentence(finding: Finding) -> str:

@@ -10,8 +10,6 @@
         label: accuracies     # what `snakemake --report` calls it
         caption: One or two sentences.
         when: timed           # optional: made only if this holds of the stage's settings
-        headline: 1           # optional: place of its sentence among the findings
-        leading: true         # optional: a figure shown at the top, with its sentence
 """
 
 from collections.abc import Sequence
@@ -33,8 +31,6 @@ class Exhibit(NamedTuple):
     label: str
     caption: str
     when: str | None = None
-    headline: int | None = None
-    leading: bool = False
 
     def is_made(self, settings: Stage) -> bool:
         """Tell whether what ``when`` names, an attribute or method of the settings, is true."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from workflow.lib.lock import follow
 from workflow.lib.provenance import write_record
 
 
@@ -23,6 +24,7 @@ def job(snakemake: Any) -> Iterator[SimpleNamespace]:
     an uncaught error in full; the screen gets the cause, the log, and the command that runs this
     job alone.
     """
+    follow()
     log = Path(snakemake.log[0])
     try:
         with _printing_to(log), threadpool_limits(snakemake.threads):
@@ -33,8 +35,8 @@ def job(snakemake: Any) -> Iterator[SimpleNamespace]:
         # On a full disk or in a directory that may not be written to, the screen still says why.
         with suppress(OSError), log.open("a", encoding="utf-8") as file:
             file.write(traceback.format_exc())
-        start = os.environ.get("RNCA_LAUNCHER", "snakemake")
-        command = f"{start} {shlex.quote(str(snakemake.output[0]))}"
+        python = os.environ.get("RNCA_PYTHON", "python")
+        command = shlex.join([python, "-m", "snakemake", str(snakemake.output[0])])
         if files := os.environ.get("RNCA_CONFIGFILES"):
             command += f" --configfile {files}"
         print(

@@ -23,15 +23,11 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
 from workflow.lib.chart import has_marks, inline
-from workflow.lib.claims import RESULTS, SIGNS, Verdict, shown_number
+from workflow.lib.claims import KEY, SIGNS, Verdict
 from workflow.lib.job import job
 from workflow.lib.prose import known, read_numbers, tell, templates
 from workflow.lib.provenance import checked, environment, is_rendering, read_record, write_text
 
-KEY = (
-    "Reproduced ✓: all findings hold; not reproduced ✗: one at least fails, above or below the "
-    "rule; undecided ?: an interval contains the limit, or a finding is missing; not run –."
-)
 _FIRST = ("rcca", "rcca_speakers")
 _WIDTH, _HEIGHT, _ROW = 170, 24, 4  # of the picture of a claim's findings
 
@@ -188,7 +184,8 @@ def _stage(
         elif has_marks(wide := checked(place / file).decode()):
             heading = said.get(stem, label)
             narrow = checked((place / file).with_stem(f"{stem}-narrow")).decode()
-            states = dict(re.findall(r'<g class="state ([\w-]+)[^>]*data-name="([^"]*)"', wide))
+            groups = re.findall(r'<g class="state ([\w-]+)[^>]*data-name="([^"]*)"', wide)
+            states = {state: html.unescape(name) for state, name in groups}
             common |= {"id": f"exhibit-{stem}", "title": heading, "states": states}
             for form, svg in (("wide", wide), ("narrow", narrow)):
                 common[form] = inline(svg, f"{heading}. {caption}")
@@ -210,11 +207,12 @@ def _switches(figure: Mapping[str, Any]) -> str:
     rules = []
     for state in figure["states"]:
         chosen = f'#{figure["id"]}:has([value="{state}"]:checked)'
+        others = f"{chosen} .state:not(.{state})"
         rules += [
             f"{chosen} .state.{state} {{ opacity: 1; display: inline; }}",
             f"{chosen} .state.{state} text {{ display: inline; }}",
-            f"{chosen} .state:not(.{state}) {{ opacity: .15; }}",
-            f"{chosen} .state:not(.{state}) text, {chosen} .flip:not(.{state}) {{ display: none; }}",
+            f"{others} {{ opacity: .15; }}",
+            f"{others} text, {others}.flip {{ display: none; }}",
         ]
     return "".join(f"{rule}\n" for rule in rules)
 
@@ -248,7 +246,7 @@ def _claims(ledger: Mapping[str, Any], figures: Mapping[str, Any]) -> list[dict[
     }
     laid = []
     for claim in ledger["claims"]:
-        findings = [each | _shown(each) for each in claim["findings"]]
+        findings = [each | {"about": _about(each)} for each in claim["findings"]]
         named = [Path(each[kind]).stem for each in findings for kind in ("figure", "csv")]
         section = next((sections[stem] for stem in named if stem in sections), "")
         evidence = next((figures[stem]["id"] for stem in named if stem in figures), "")
@@ -269,17 +267,9 @@ def _claims(ledger: Mapping[str, Any], figures: Mapping[str, Any]) -> list[dict[
     return laid
 
 
-def _shown(finding: Mapping[str, Any]) -> dict[str, str]:
-    low, high = finding["low"], finding["high"]
-    spread = ""
-    if low is not None and high is not None and low != high:
-        spread = f" ({shown_number(low)} to {shown_number(high)})"
+def _about(finding: Mapping[str, Any]) -> str:
     data = finding["data"] + (" (stand-in)" if finding["stand_in"] else "")
-    return {
-        "about": " · ".join(filter(None, [finding["about"], data])),
-        "shown": shown_number(finding["value"]) + spread,
-        "result": RESULTS[finding["holds"]],
-    }
+    return " · ".join(filter(None, [finding["about"], data, finding["note"]]))
 
 
 def spark(findings: Sequence[Mapping[str, Any]]) -> str:
@@ -297,7 +287,7 @@ def spark(findings: Sequence[Mapping[str, Any]]) -> str:
 
     step = min(_ROW, (_HEIGHT - 6) / max(len(findings) - 1, 1))
     top = (_HEIGHT - step * (len(findings) - 1)) / 2
-    start, stop = at(least, 0), at(most, _WIDTH)
+    start, stop = at(least, 0) - (least == most), at(most, _WIDTH) + (least == most)
     size = f'width="{stop - start:.1f}" height="{_HEIGHT}"'
     parts = [f'<rect x="{start:.1f}" {size} fill="var(--band)"/>']
     looks = {True: "good", False: "bad", None: "open"}

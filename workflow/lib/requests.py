@@ -49,8 +49,7 @@ class Request:
     def file(self, wildcards: Any) -> str:
         """Return the file of the request, for ``input``, and write it if it has changed.
 
-        If that fails, or a file that is asked for cannot be read, Snakemake ends with the code by
-        which the launcher says how to go on.
+        If that fails, or a file that is asked for cannot be read, Snakemake ends.
         """
         path = Path(self.directory, Path(self.script).with_suffix(""), *map(str, wildcards))
         path = path.with_name(f"{path.name}.json")
@@ -63,6 +62,7 @@ class Request:
                     partial.write_text(text, encoding="utf-8")
         except OSError as error:
             print(f"The jobs cannot be planned: {error}", file=sys.stderr)
+            print("The same command continues where this run stopped.", file=sys.stderr)
             sys.exit(os.EX_IOERR)
         return os.fspath(path)
 

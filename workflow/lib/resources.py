@@ -4,6 +4,8 @@ from collections.abc import Callable
 from math import ceil
 from typing import Any
 
+import psutil
+
 # Of a job's Python and libraries and, on a cluster, of the two Snakemakes it is started by.
 PROCESSES_MB = 700
 
@@ -16,6 +18,11 @@ def fit_mem_mb(features: int) -> int:
     """
     matrices, chunks = 6 * 8 * features**2, 2 * 4 * 8 * 2048 * features
     return PROCESSES_MB + ceil((matrices + chunks) / 1e6)
+
+
+def machine_mb() -> int:
+    """Return the memory of this machine, in millions of bytes."""
+    return psutil.virtual_memory().total // 10**6
 
 
 def growing(amount: int | Callable[[Any], int]) -> Callable[[Any, int], int]:

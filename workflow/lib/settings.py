@@ -118,6 +118,17 @@ def stage_model(name: str) -> type[BaseModel]:
     return model
 
 
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of a file of settings, for editors and catalogues."""
+    found = run_model().model_json_schema()
+    for model in found["$defs"].values():
+        if "variant_of" in model.get("properties", {}):  # it takes over what it does not give
+            model["anyOf"] = [
+                {"required": each} for each in (model.pop("required"), ["variant_of"])
+            ]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+
+
 def keys(model: type[BaseModel], *place: str) -> Iterator[tuple[KeyPath, FieldInfo]]:
     """Yield path and field of every key; <name> stands where names are free."""
     for name, field in model.model_fields.items():

@@ -1,14 +1,15 @@
 """What the screen shows at the end of a run, on one screen: verdicts, findings, what is missing."""
 
+import json
 import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from workflow.data import DataError
 from workflow.data.audit import leak_lines
 from workflow.lib.job import job
 from workflow.lib.outcomes import read_outcomes, unavailable_reason
-from workflow.lib.provenance import checked, mixed_versions, read_csv, verify, write_text
+from workflow.lib.prose import known, read_numbers, tell
+from workflow.lib.provenance import checked, write_text
 
 
 def shortened(text: str) -> list[str]:
@@ -50,40 +51,14 @@ def summary(
     return "\n".join(lines) + "\n"
 
 
-def closing(results: Path, seconds: float) -> str:
-    """Return the summary of a run with its time and its files, once these are proved to be its own.
-
-    It is an error if one of them, or of what they were made from, is not what its job wrote.
-    """
-    text, report = results / "summary.txt", results / "report.html"
-    # The summary can be asked for alone, and then there may be no report.
-    mixed = mixed_versions(verify(*filter(Path.is_file, (text, report))))
-    versions = f"Made with several versions: {'; '.join(mixed)}\n" if mixed else ""
-    minutes, rest = divmod(int(seconds), 60)
-    return (
-        f"\n{text.read_text(encoding='utf-8')}{versions}"
-        f"Time: {minutes} min {rest} s · log: {results / 'logs'}\nReport: {report}"
-    )
-
-
-def print_closing(results: str, started: float, now: float) -> None:
-    """Print the summary that plain Snakemake has just made, or why it cannot be trusted."""
-    file = Path(results, "summary.txt")
-    if file.is_file() and file.stat().st_mtime >= started:
-        try:
-            print(closing(Path(results), now - started))
-        except DataError as error:
-            print(f"Not all results are what this run computed. {error}")
-
-
 if __name__ == "__main__":
     with job(snakemake) as asked:
         given = snakemake.input
-        findings = {}
-        for file in given.get("sentences", []):
-            said = read_csv(file)
-            if len(said):
-                findings[Path(file).parent.name] = str(said["sentence"].iloc[0])
+        numbers = read_numbers(given.get("numbers", []))
+        said = tell(known(numbers, json.loads(checked(given.ledger))))
+        findings = {
+            stage: text for stage in numbers if (text := said.get(f"screen-{stage}", "")).strip()
+        }
         headline = checked(given.claims).decode().splitlines()[0]
         not_run = {
             asked.titles[Path(file).parent.name].get(name, name): reason

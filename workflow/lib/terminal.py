@@ -7,6 +7,7 @@ errors come through as Snakemake formats them. ``VERBOSE=1`` leaves the screen t
 import logging
 import os
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Callable, Collection
@@ -144,6 +145,8 @@ def _clock(seconds: float) -> str:
 
 def take_over(logger: Any, stages: Collection[str], is_dry_run: Callable[[], bool]) -> None:
     """Put a `Screen` in the place of Snakemake's handler for the screen, unless VERBOSE is set."""
+    for stream in (sys.stdout, sys.stderr):  # a terminal may not know every sign
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     for handler in [*logger.handlers]:
         if handler.name == "DefaultStreamHandler" and not os.environ.get("VERBOSE"):
             logger.removeHandler(handler)

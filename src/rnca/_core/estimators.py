@@ -55,7 +55,7 @@ def check_reg(value: Any) -> float:
     """Return a regulariser as a float; refuse anything but a finite number of at least 0."""
     number = value.item() if isinstance(value, np.ndarray) and value.ndim == 0 else value
     if not is_number(number) or number < 0:
-        raise ValueError(f"reg={value!r}: the regulariser must be a finite number >= 0.")
+        raise ValueError(f"reg={value!r:.40}: the regulariser must be a finite number >= 0.")
     return float(number)
 
 

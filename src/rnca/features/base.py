@@ -330,7 +330,7 @@ def resolve_gamma(gamma: Any, view: View, rng: np.random.Generator) -> float:
         return _median_gamma(view, rng)
     if not is_number(gamma) or gamma < _SMALLEST:
         raise ValueError(
-            f"gamma={gamma!r}: the kernel width of exp(-gamma ‖x − y‖²) must be a finite number "
-            f'> 0 (at least {_SMALLEST:.3g}), or "median".'
+            f"gamma={gamma!r:.40}: the kernel width of exp(-gamma ‖x − y‖²) must be a finite "
+            f'number > 0 (at least {_SMALLEST:.3g}), or "median".'
         )
     return float(gamma)

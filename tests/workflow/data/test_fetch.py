@@ -211,8 +211,8 @@ def test_verified_file_arrives(server, tmp_path, route):
         ("/other", "wrong content: 512000 bytes"),
         ("/endless", "more than the 512000 bytes expected"),
         ("/loop", "more than 5 redirects"),
-        ("/to-plain-http", "http://example.invalid/file refused: only https"),
-        ("/to-local-file", "file:///etc/hostname refused: only https"),
+        ("/to-plain-http", "refused: only https .*http://example.invalid/file"),
+        ("/to-local-file", "refused: only https .*file:///etc/hostname"),
         ("http://example.invalid/thing", "refused: only https"),
     ],
 )
@@ -382,7 +382,7 @@ PACKED = files.tar(
 
 
 def unpack(archive, directory):
-    extract(archive, {"package/thing": "thing", "package/other": "other"}, directory, limit=10**7)
+    extract(archive, {"package/thing": "thing", "package/other": "other"}, directory)
 
 
 def in_bundle(origin, checksum=DIGEST, packed=PACKED):
@@ -482,7 +482,7 @@ def fetcher(address, cache, **options):
 def test_two_processes_fetch_once(server, tmp_path):
     both = [fetcher(server.address + "/trickle", tmp_path) for _ in range(2)]
     for process in both:
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=300)
         assert (out.strip(), process.returncode) == (str(tmp_path / DIGEST), 0), err
     assert server.seen == ["/trickle"]
     assert len(assert_only_verified(tmp_path)) == 1
@@ -516,7 +516,7 @@ def test_file_size_limit_is_a_full_disk(server, tmp_path):
         tmp_path,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
     )
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 1
     assert re.search(FULL, err)
     assert assert_only_verified(tmp_path) == []

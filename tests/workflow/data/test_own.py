@@ -1,6 +1,9 @@
 """Data of one's own: every kind of file, every mistake, and ``python -m workflow.data``."""
 
+import os
 import runpy
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,12 +15,13 @@ import yaml
 
 import files
 from files import mat, npy, npz
+from projects import ROOT
 from workflow.data import DataError, catalogue
 from workflow.data.__main__ import main
 from workflow.data.catalogue import CATALOGUE, prepare
 from workflow.data.own import OwnDataset
 from workflow.data.own import read as read_own
-from workflow.data.prepared import load_prepared
+from workflow.data.prepared import check_arrays, load_prepared
 
 X = np.arange(12.0).reshape(6, 2)
 Y = np.arange(18.0).reshape(6, 3) ** 2
@@ -58,7 +62,9 @@ def directory(tmp_path, monkeypatch):
 
 
 def read(name, entry):
-    return read_own(name, OwnDataset.model_validate(entry))
+    content = read_own(name, OwnDataset.model_validate(entry))
+    check_arrays(name, content.arrays)
+    return content
 
 
 def inside(file, **arrays):
@@ -72,6 +78,16 @@ MAT = {"kind": "mat"} | inside("both.mat", x="a", y="b", split="part")
 
 
 MIXED = NPZ | {"x": "x.npy", "y": "y.csv"}
+
+
+def test_arrays_in_other_orders_are_stored_in_rows(tmp_path):
+    np.save("x.npy", np.asfortranarray(X))
+    np.save("y.npy", Y.astype(">f4"))
+    data = load_prepared(prepare("mine", tmp_path / "out", entry=NPY).path, verify=True)
+    assert data.x.flags.c_contiguous
+    assert data.y.dtype == "<f4"
+    assert np.array_equal(data.x, X)
+    assert np.array_equal(data.y, Y)
 
 
 @pytest.mark.parametrize("states_kind", [True, False])
@@ -223,6 +239,65 @@ def test_files_that_change_while_they_are_read_are_refused(tmp_path, capsys):
         runpy.run_path(catalogue.__file__, {"snakemake": job}, "__main__")
     message = "x.npy: changed since the run began; run again to use it as it is"
     assert message in capsys.readouterr().err
+
+
+def test_own_files_are_hashed_again_only_if_they_have_changed(tmp_path, monkeypatch):
+    own, memory = OwnDataset.model_validate(NPY), tmp_path / "memory.json"
+    read = []
+    monkeypatch.setattr("workflow.data.own.file_sha256", lambda file: read.append(file.name) or "a")
+
+    def hashed():
+        read.clear()
+        assert own.checksums(memory) == {"x.npy": "a", "y.npy": "a"}
+        return read
+
+    assert hashed() == hashed() == ["x.npy", "y.npy"]  # too new to be sure of their times
+    monkeypatch.setattr("workflow.data.own._CLOCK_SECONDS", -1)
+    assert [hashed().copy(), hashed().copy()] == [["x.npy", "y.npy"], []]
+    kept = Path("x.npy").stat()
+    write("x.npy", FILES["x.npy"][::-1])
+    os.utime("x.npy", ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    assert hashed() == ["x.npy"]
+    memory.write_text("damaged")
+    assert hashed() == ["x.npy", "y.npy"]
+
+
+def test_preparing_arrays_takes_little_memory_whatever_their_size(tmp_path):
+    """A process that prepares 120 MB as they are and 120 MB whose bytes are in another order."""
+    np.save("x.npy", np.ones((300_000, 50)))
+    np.save("y.npy", np.ones((300_000, 50), dtype=">f8"))
+    done = subprocess.run(
+        [sys.executable, "-c", PREPARE, str(tmp_path / "out")], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < OwnDataset.model_validate(NPY).mem_mb()
+    assert OwnDataset.model_validate(NPZ).mem_mb() > OwnDataset.model_validate(NPY).mem_mb()
+    assert np.array_equal(load_prepared(tmp_path / "out", verify=True).y, np.load("y.npy"))
+
+
+# Prints by how many MB the process grows.
+PREPARE = f"""
+import re, sys, threading, time
+sys.path[:0] = [{str(ROOT)!r}]
+from workflow.data.catalogue import prepare
+import workflow.data.own
+
+def megabytes():
+    status = open("/proc/self/status").read()
+    return int(re.search(r"VmRSS:\\s+(\\d+) kB", status)[1]) / 1e3
+
+before, most, is_done = megabytes(), [0], False
+def watch():
+    while not is_done:
+        most[0] = max(most[0], megabytes())
+        time.sleep(0.002)
+watcher = threading.Thread(target=watch)
+watcher.start()
+prepare("mine", sys.argv[1], entry={{"x": "x.npy", "y": "y.npy"}})
+is_done = True
+watcher.join()
+print(most[0] - before)
+"""
 
 
 @pytest.fixture

@@ -1,11 +1,9 @@
-"""Parsers: what they read. What they refuse is in `test_damaged.py`."""
+"""Parsers of files whose checksums are right."""
 
 import bz2
 import gzip
 import os
 import sys
-import tarfile
-from functools import partial
 from pickle import dumps
 
 import numpy as np
@@ -19,13 +17,11 @@ RNG = np.random.default_rng(0)
 A = RNG.normal(size=(30, 273)).astype(np.float32)
 B = RNG.normal(size=(30, 112)).astype(np.float32)
 R = {"x_tr": A[:20], "y_tr": B[:20], "x_te": A[20:], "y_te": B[20:]}
-COUNTS = np.arange(6000.0).reshape(3, 2000)
 IMAGES = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
 RECORDS = RNG.integers(0, 256, size=(10_000, 3073), dtype=np.uint8)
 RECORDS[:, 0] %= 10
 SOUND = RNG.integers(-2000, 2000, size=RATE).astype("<i2")
 WAV = wav(SOUND.tobytes())
-ONE = {"p/one": b"1"}
 
 
 @pytest.fixture
@@ -39,42 +35,13 @@ def file(tmp_path):
     return write
 
 
-def extract(path, *names):
-    (path.parent / "out").mkdir()
-    archives.extract(path, dict.fromkeys(names, "mine"), path.parent / "out", limit=1000)
-
-
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress])
-def test_bytes_are_unpacked_up_to_the_limit(file, pack):
-    path = file(pack(b"0" * 1000))
-    assert archives.read_bounded(path, 1000) == b"0" * 1000
-    with pytest.raises(DataError, match="more than the 999 bytes"):
-        archives.read_bounded(path, 999)
-
-
 def test_wanted_members_are_extracted_under_our_names(file, tmp_path):
-    extract(file(tar(ONE | {"p/two": b"2"}, "w:gz")), "p/two")
+    (tmp_path / "out").mkdir()
+    packed = file(tar({"p/one": b"1", "../two": b"2"}, "w:gz"))
+    archives.extract(packed, {"../two": "mine"}, tmp_path / "out")
     assert [(each.name, each.read_bytes()) for each in (tmp_path / "out").iterdir()] == [
         ("mine", b"2")
     ]
-
-
-HOSTILE_MEMBERS = {
-    "/rnca-escaped": b"!",
-    "p/../../escaped": b"!",
-    "p/symlink": {"type": tarfile.SYMTYPE, "linkname": "/etc/passwd"},
-    "p/link": {"type": tarfile.LNKTYPE, "linkname": "p/one"},
-    "p/device": {"type": tarfile.CHRTYPE, "devmajor": 1, "devminor": 3},
-    "p/pipe": {"type": tarfile.FIFOTYPE},
-}
-
-
-@pytest.mark.parametrize("name", HOSTILE_MEMBERS)
-def test_hostile_archives_are_refused(file, tmp_path, name):
-    with pytest.raises(DataError, match="refused"):
-        extract(file(tar({name: HOSTILE_MEMBERS[name]} | ONE, "w:gz")), name, "p/one")
-    assert not list((tmp_path / "out").iterdir())
-    assert {path.name for path in tmp_path.iterdir()} == {"file", "out"}
 
 
 def test_cifar_batch_has_its_planes_in_order(file):
@@ -87,15 +54,8 @@ def test_cifar_batch_has_its_planes_in_order(file):
 READ = {
     "idx": (mnist.read_idx, idx(IMAGES), IMAGES),
     "idx, packed": (mnist.read_idx, gzip.compress(idx(IMAGES)), IMAGES),
-    **{
-        f"counts, protocol {number}": (awa.read_counts, bz2.compress(dumps(COUNTS, number)), COUNTS)
-        for number in (2, 3, 4)
-    },
-    "Python 2": (awa.read_pickled_array, PYTHON_2, [[7, 200.5]]),
-    "Fortran": (awa.read_pickled_array, dumps(np.asfortranarray(COUNTS), 3), COUNTS),
-    "names": (partial(awa.read_names, count=2), b"  1\tant\n  2\tgnu\n", ["ant", "gnu"]),
-    "matrix": (partial(awa.read_matrix, shape=(2, 2)), b"0 1\n1 0\n", [[0, 1], [1, 0]]),
-    "labels": (partial(cifar._read_labels, count=2), b"[3, 9]", [3, 9]),
+    "Python 2": (awa.read_counts, bz2.compress(PYTHON_2), [[7, 200]]),
+    "names": (awa.read_names, b"  1\tant\n  2\tgnu\n", ["ant", "gnu"]),
 }
 
 
@@ -135,7 +95,7 @@ def hostile_pickles(canary):
 def test_hostile_pickles_are_refused_and_run_nothing(file, tmp_path, case):
     canary = tmp_path / "canary"
     with pytest.raises(DataError, match=r"refused: the pickle asks for .*nothing of it was run"):
-        awa.read_pickled_array(file(hostile_pickles(canary)[case]))
+        awa.read_counts(file(hostile_pickles(canary)[case]))
     assert not canary.exists()
 
 

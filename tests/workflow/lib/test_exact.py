@@ -12,8 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import oracles
 from rnca import RCCA, RPCA, NystroemFeatures, median_gamma
-from workflow.lib.exact import kernel_cca, kernel_pca
-from workflow.lib.kcca import KCCA, kcca_bytes
+from workflow.lib.exact import KCCA, kcca_bytes, kernel_cca, kernel_pca
 
 WIDTHS = (1e-3, 2e-3)
 
@@ -83,7 +82,7 @@ def any_views(request, halves):
 
 
 def test_agrees_with_eigendecompositions(any_views):
-    found = KCCA(4, gamma=WIDTHS, reg=(1.0, 2.0), random_state=0).fit(*any_views)
+    found = KCCA(4, gamma=WIDTHS, reg=(1.0, 2.0), seed=0).fit(*any_views)
     expected = kernel_cca(*any_views, 4, gamma=WIDTHS, reg=(1.0, 2.0))
     assert_allclose(found.correlations_, expected.correlations, atol=1e-10)
     x_variables, y_variables = found.transform(*any_views)
@@ -97,7 +96,7 @@ def test_agrees_with_eigendecompositions(any_views):
 @pytest.mark.parametrize(("rows", "reg"), [(1200, 1e-3), (1200, 2.7e-7), (300, 7e-8)])
 def test_small_regularisers_are_solved_as_by_eigendecompositions(halves, rows, reg):
     X, Y = (half[:rows] for half in halves)
-    found = KCCA(10, reg=reg, random_state=0).fit(X, Y)
+    found = KCCA(10, reg=reg, seed=0).fit(X, Y)
     widths = [kernel.gamma_ for kernel in found.maps_]
     expected = kernel_cca(X, Y, 10, gamma=widths, reg=reg)
     assert_allclose(found.correlations_, expected.correlations, atol=1e-6)
@@ -118,7 +117,7 @@ def test_regularisers_lost_in_rounding_are_refused(halves):
 def test_it_is_rcca_with_every_row_a_landmark(halves):
     X, Y = (half[:900] for half in halves)
     new = [half[900:] for half in halves]
-    found = KCCA(10, gamma=WIDTHS, reg=1.0, random_state=0).fit(X, Y)
+    found = KCCA(10, gamma=WIDTHS, reg=1.0, seed=0).fit(X, Y)
     maps = tuple(
         NystroemFeatures(landmarks=rows, gamma=width, whiten=True)
         for rows, width in zip((X, Y), WIDTHS, strict=True)
@@ -132,14 +131,14 @@ def test_it_is_rcca_with_every_row_a_landmark(halves):
 
 def test_median_widths_and_start_follow_from_the_seed(halves):
     views = [half[:200] for half in halves]
-    one, same, other = (KCCA(3, random_state=seed).fit(*views) for seed in (0, 0, 1))
+    one, same, other = (KCCA(3, seed=seed).fit(*views) for seed in (0, 0, 1))
     assert np.array_equal(one.correlations_, same.correlations_)
     assert one.maps_[0].gamma_ != other.maps_[0].gamma_
 
 
 def test_memory_is_foreseen(halves):
     n = 1500
-    model = KCCA(4, gamma=WIDTHS, reg=3.0, random_state=0)
+    model = KCCA(4, gamma=WIDTHS, reg=3.0, seed=0)
     tracemalloc.start()
     model.fit(*(half[:n] for half in halves))
     _, peak = tracemalloc.get_traced_memory()
@@ -153,4 +152,4 @@ def test_memory_is_foreseen(halves):
 def test_correlations_beyond_rounding_are_named(halves):
     views = [half[:200] for half in halves]
     with pytest.raises(ValueError, match=r"n_components=50: only \d+ canonical variables"):
-        KCCA(50, gamma=1e-7, reg=1e3, random_state=0).fit(*views)
+        KCCA(50, gamma=1e-7, reg=1e3, seed=0).fit(*views)

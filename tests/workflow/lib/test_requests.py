@@ -71,7 +71,7 @@ def test_closures_of_the_stages():
     assert {"src/rnca/cca.py", "src/rnca/moments.py", "workflow/lib/job.py"} <= fit
     assert "workflow/stages/rcca/table1.py" in report
     assert not {"src/rnca/cca.py", "workflow/data/catalogue.py"} & report
-    assert not {"workflow/stages/rcca/dcca.py", "workflow/lib/kcca.py"} & (report | fit)
+    assert not {"workflow/stages/rcca/dcca.py", "workflow/lib/exact.py"} & (report | fit)
     assert not {"workflow/lib/tables.py", "workflow/data/fetch.py"} & fit
     assert "workflow/stages/rcca/networks.py" in names("stages/rcca/deep.py")
     assert "workflow/stages/rcca/networks.py" not in names("stages/rcca/kernel.py")

@@ -1,5 +1,6 @@
 """Settings: every mistake is a sentence, and whatever is accepted can be planned."""
 
+import json
 import os
 import re
 import runpy
@@ -8,6 +9,7 @@ from datetime import date
 from itertools import pairwise
 
 import hypothesis
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +18,8 @@ from snakemake.exceptions import WorkflowError
 from projects import ROOT, TEST_SETTINGS, changed
 from workflow.cli import with_tables
 from workflow.lib.exhibits import read_exhibits, stage_names
-from workflow.lib.settings import check, read
+from workflow.lib.settings import check, read, schema
+from workflow.lib.strict_yaml import load
 
 CONFIG = ROOT / "config"
 STAGES = ROOT / "tests" / "workflow" / "stages"
@@ -275,6 +278,17 @@ def test_mutants_are_refused_in_sentences_or_can_be_planned(config):
         sentences(error)
     else:
         foresee(settings)
+
+
+def test_schema_for_editors_is_that_of_the_models_and_knows_mistakes():
+    written = json.loads((CONFIG / "schema.json").read_text(encoding="utf-8"))
+    assert written == schema(), "run `make settings`"
+    validator = jsonschema.Draft202012Validator(written)
+    for name in ("test", "config", "paper"):
+        assert not list(validator.iter_errors(load(CONFIG / f"{name}.yaml")))
+    assert not list(validator.iter_errors({"run": "a", "datasets": {"mine": MINE}}))
+    for place, value in (("sed", 1), ("rcca.digits.reg", "small"), ("rcca.digits.dataset", ...)):
+        assert list(validator.iter_errors(changed(BASE, place, value)))
 
 
 def test_readme_has_the_tables_of_the_models_and_explains_every_key():

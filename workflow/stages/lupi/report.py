@@ -300,6 +300,9 @@ def _named(method: str, preprocessing: str) -> str:
     return f"{METHOD_NAMES[method]} ({PREPROCESSING_NAMES.get(preprocessing, preprocessing)})"
 
 
+_NAMED = ("difference", "low", "high", "relative", "p", "mean", "reference_mean")
+
+
 def numbers(pairs: pd.DataFrame, papers: Papers) -> dict[str, Any]:
     """Gains of RCCA over the regular features by experiment, preprocessing and attributes."""
     found: dict[str, Any] = {}
@@ -307,12 +310,12 @@ def numbers(pairs: pd.DataFrame, papers: Papers) -> dict[str, Any]:
     for name, rows in against.groupby("experiment", sort=False):
         gains: dict[str, Any] = {}
         for row in rows.to_dict("records"):
-            kept = {key: row[key] for key in ("difference", "low", "high", "relative", "p")}
+            kept = {key: row[key] for key in _NAMED}
             gains.setdefault(str(row["method"]), {})[str(row["preprocessing"])] = kept
         relative = rows.loc[rows["method"] == "rcca", "relative"]
         ends = {"least": relative.min(), "most": relative.max()}
         paper = papers.get(str(name), {})
-        papers_gain = {key: paper.get(key) for key in ("difference", "relative")}
+        papers_gain = {key: paper.get(key) for key in _NAMED}
         found[str(name)] = {**gains, **ends, "partitions": rows["partitions"].max()}
         found[str(name)] |= {"paper": papers_gain} if paper else {}
     return found

@@ -36,6 +36,7 @@ LOOKS = {
 }
 RANDOM = ("fourier", "nystroem")
 _M = "random features m"
+_KEY = "filled: ours, hollow: the paper's"
 _TIMES = {1 / 60: "1 s", 1 / 6: "10 s", 1: "1 min", 10: "10 min", 60: "1 h", 600: "10 h"}
 _COLUMNS = 4  # of each view, in the chart of a kept model
 _POINTS = 1000  # of its cloud
@@ -60,7 +61,9 @@ def rcca_figure(
 def _against_m(rows: pd.DataFrame, theirs: pd.DataFrame, title: str, y: str) -> Panel:
     x = m_axis(rows.loc[rows["feature_map"].isin(RANDOM), "m"])
     marks = [*_methods(rows, x), *_papers(theirs, x)]
-    return Panel(x, linear([mark.y for mark in marks], y), marks, title, height=340)
+    up = linear([mark.y for mark in marks], y)
+    key = [Note(x.low, up.low, _KEY, "", dx=6, dy=-9)] if len(theirs) else []
+    return Panel(x, up, [*marks, *key], title, height=340)
 
 
 def m_axis(values: Iterable[float]) -> Axis:
@@ -120,7 +123,8 @@ def speakers_figure(series: pd.DataFrame, titles: Titles) -> list[Panel]:
             "frames": "random frames, as in the paper",
             "utterances": "whole utterances held out",
         }
-        return [Panel(x, y, marks, titles[str(name)], height=340, states=states)]
+        key = Note(x.low, y.low, _KEY, "", dx=6, dy=-9)
+        return [Panel(x, y, [*marks, key], titles[str(name)], height=340, states=states)]
     return []
 
 
@@ -152,7 +156,7 @@ def minutes_figure(
 _BESIDE: dict[str, dict[str, Any]] = {
     "fourier": {"dx": -9, "anchor": "end"},
     "nystroem": {"dx": -9, "anchor": "end"},
-    "dcca": {"dy": -11, "anchor": "middle"},
+    "dcca": {"dx": -9, "anchor": "end"},
     "dcca2013": {"dy": -11, "anchor": "middle"},
 }
 _TIMED = "time of one fit on one core (deep and kernel CCA: processor time)"
@@ -170,7 +174,15 @@ def _raced(rows: pd.DataFrame) -> list[Any]:
             ]
             marks.append(Series(look, minutes, sums, name, line=method in RANDOM, texts=texts))
             at = sums.argmin()
-            marks.append(Note(minutes[at], sums[at], name, look, **_BESIDE.get(method, {"dx": 10})))
+            marks.append(
+                Note(
+                    minutes[at],
+                    sums[at],
+                    name.removeprefix("deep CCA, "),
+                    look,
+                    **_BESIDE.get(method, {"dx": 10}),
+                )
+            )
     return marks
 
 
@@ -218,7 +230,8 @@ def cv_figure(choice: pd.DataFrame, titles: Titles) -> list[Panel]:
     for place, row in enumerate(rows.to_dict("records")):
         look, name = LOOKS[row["feature_map"]]
         protocol = "" if pd.isna(row["protocol"]) else str(row["protocol"])
-        names.append(f"{with_protocol(titles[row['experiment']], protocol)}, {name}")
+        named = with_protocol(titles[row["experiment"]], protocol)
+        names.append("" if named in names else named)
         fixed, chosen = row["fixed_mean"], row["chosen_mean"]
         sums = f"{fixed:.1f} at the fixed reg, {chosen:.1f} at the chosen one"
         text = f"{name}, m {row['m']:,.0f}: {sums}"
@@ -226,14 +239,14 @@ def cv_figure(choice: pd.DataFrame, titles: Titles) -> list[Panel]:
             Series(look, [fixed, chosen], [place, place], marks=False),
             Series(look, [fixed], [place], dots=True),
             Series(look, [chosen], [place], name, texts=[text]),
-            Note(max(fixed, chosen), place, f"{fixed:.1f} → {chosen:.1f}", look, dx=10),
+            Note(max(fixed, chosen), place, f"{name} {fixed:.1f} → {chosen:.1f}", look, dx=10),
         ]
     if not names:
         return []
     ends = linear([rows["fixed_mean"], rows["chosen_mean"]], "", zero=True)
     x = Axis(
         0,
-        ends.high * 1.25,
+        ends.high * 1.45,
         ends.ticks,
         "sum of test correlations at the fixed reg → at the chosen one",
     )

@@ -17,8 +17,8 @@ import psutil
 from rnca.files import replacing
 from workflow.data.prepared import Prepared
 from workflow.data.splits import Split
+from workflow.lib.exact import KCCA, kcca_bytes
 from workflow.lib.job import job
-from workflow.lib.kcca import KCCA, kcca_bytes
 from workflow.lib.provenance import peak_mb, read_prepared, write_csv
 from workflow.lib.seeding import derived_seed
 from workflow.stages.rcca.trial import Trial, state_file
@@ -94,7 +94,7 @@ def _kcca_row(kernel: Trial, data: Prepared, rows: Split, n: int, reg: float) ->
     part = np.sort(np.random.default_rng(seed).permutation(len(rows.train))[:n])
     x, y = (view[part] for view in train)
     started, cpu_started = perf_counter(), process_time()
-    model = KCCA(kernel.components, reg=reg * n, random_state=seed, verbose=True).fit(x, y)
+    model = KCCA(kernel.components, reg=reg * n, seed=seed).fit(x, y)
     seconds, cpu_seconds = perf_counter() - started, process_time() - cpu_started
     on_test = model.component_correlations(*test)
     return {

@@ -124,7 +124,7 @@ def times_figure(times: pd.DataFrame, laws: pd.DataFrame, titles: Mapping[str, s
                 is_longest = n[-1] == rows["n"].max()
                 marks.append(Series(look, n, median, label, named if is_longest else "", *ends))
                 if not is_longest:
-                    marks.append(Note(n[-1], median[-1], named, look, "end", dx=-9))
+                    marks.append(Note(n[-1], median[-1], named, look, dx=8, dy=-5))
         x = logarithmic([rows["n"]], "rows n")
         y = logarithmic([rows["seconds"]], "time of a fit", _SECONDS)
         threads = rows["threads"].iloc[0]

@@ -18,9 +18,8 @@ from rnca.cca import RCCA
 from rnca.features import FeatureMap, FourierFeatures, NystroemFeatures, median_gamma
 from rnca.pca import RPCA
 from workflow.data.prepared import Prepared
-from workflow.lib.exact import centred_kernel, kernel_cca, kernel_pca
+from workflow.lib.exact import KCCA, centred_kernel, kernel_cca, kernel_pca
 from workflow.lib.job import job
-from workflow.lib.kcca import KCCA
 from workflow.lib.provenance import read_prepared, write_csv
 from workflow.lib.seeding import derived_seed
 
@@ -300,7 +299,7 @@ class _CcaProblem(_Problem):
         )
         seed = self.comparison.derived("exact")
         # `kernel_cca` has no variables for new rows.
-        exact = KCCA(self.k, gamma=self.gammas, reg=self.comparison.reg, random_state=seed)
+        exact = KCCA(self.k, gamma=self.gammas, reg=self.comparison.reg, seed=seed)
         merits = [
             {"method": method, "m": m, "repeat": 0, **self._merit(model.fit(*self.views))}
             for method, m, model in (("linear", columns, linear), ("exact", n, exact))

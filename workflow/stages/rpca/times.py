@@ -13,9 +13,8 @@ from tqdm import tqdm
 from rnca.cca import RCCA
 from rnca.pca import RPCA
 from workflow.data.prepared import Prepared
-from workflow.lib.exact import kernel_cca, kernel_pca
+from workflow.lib.exact import KCCA, kernel_cca, kernel_pca
 from workflow.lib.job import job
-from workflow.lib.kcca import KCCA
 from workflow.lib.provenance import read_prepared, write_csv
 from workflow.lib.seeding import derived_seed
 from workflow.stages.rpca.fit import (
@@ -136,7 +135,7 @@ def _cca_methods(timing: Timing, gammas: list[float]) -> Iterator[_Method]:
         return run
 
     def leading(x: Rows, y: Rows) -> Any:
-        model = KCCA(k, gamma=gammas, reg=timing.reg, random_state=seed)
+        model = KCCA(k, gamma=gammas, reg=timing.reg, seed=seed)
         return model.fit(x, y).transform(x, y)
 
     yield _Method("exact", None, timing.exact, exactly)

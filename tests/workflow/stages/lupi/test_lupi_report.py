@@ -17,8 +17,8 @@ from workflow.stages.lupi.report import (
     conclusion,
     lupi_pairs,
     lupi_summary,
+    numbers,
     published_pair,
-    say,
     table,
     verdict,
 )
@@ -128,19 +128,15 @@ def test_conclusion_follows_the_numbers(levels, says):
     assert [words for words in says if words not in found] == []
 
 
-def test_sentences_say_what_the_first_experiment_shows():
+def test_numbers_are_the_gains_by_method_and_preprocessing():
     accuracy = pd.concat([accuracies(["raw"]), accuracies(["raw"]).assign(experiment="gone")])
     pairs = lupi_pairs(accuracy)
-    settings = pd.concat([accuracy, accuracy.assign(reg=10.0, test_accuracy=70.0)])
-    found = say(lupi_summary(accuracy), pairs, settings, {"awa": PAPER}, TITLES)
+    found = numbers(pairs, {"awa": PAPER})
     row = pairs[(pairs["method"] == "rcca") & (pairs["reference"] == "surf")].iloc[0]
-    gain = f"{row['difference']:+.2f} with raw counts [{row['low']:+.2f}, {row['high']:+.2f}]"
-    says = f"Animals: RCCA minus regular features, in points: {gain}"
-    assert found["lupi"] == f"{says}; the paper's +7.58."
-    assert "; the largest mean gain is +4." in found["lupi_methods"]
-    assert found["lupi_reg"].startswith("Animals: over reg = 1 to 10 RCCA's accuracy is 6")
-    assert found["lupi_reg"].endswith(" to 70.00 % with raw counts.")
-    assert say(lupi_summary(accuracy), pairs, settings, {}, TITLES)["lupi"] == f"{says}."
+    assert found["awa"]["rcca"]["raw"]["difference"] == row["difference"]
+    assert found["awa"]["least"] == found["awa"]["most"] == row["relative"]
+    assert found["awa"]["paper"]["difference"] == pytest.approx(7.58, abs=0.01)
+    assert "paper" not in found["gone"]
 
 
 def test_figure_shows_gains_and_the_paper_s_beside_its_own_protocol_only():
@@ -159,10 +155,10 @@ def test_figure_shows_gains_and_the_paper_s_beside_its_own_protocol_only():
     assert list(panel.y.ticks.values()) == rows[1:]
 
 
-def test_nothing_run_leaves_blank_figures_no_sentences_and_a_table_of_reasons():
+def test_nothing_run_leaves_blank_figures_no_numbers_and_a_table_of_reasons():
     nothing = accuracies().iloc[:0]
-    summary, pairs = lupi_summary(nothing), lupi_pairs(nothing)
+    pairs = lupi_pairs(nothing)
     assert gains_figure(pairs, {"awa": PAPER}, TITLES) == []
-    assert say(summary, pairs, nothing, {"awa": PAPER}, TITLES) == {}
+    assert numbers(pairs, {"awa": PAPER}) == {}
     found = text(verdict, nothing, {"awa": PAPER}, {"awa": "unavailable", **NOT_RUN})
     assert "**Animals**: not run, unavailable" in found

@@ -97,16 +97,16 @@ def test_run_leaves_sums_curves_race_and_no_state(finished):
 
 def test_killed_training_goes_on_where_it_was(project):
     target, curve = (f"results/test/rcca/digits/dcca-0.{what}.csv" for what in ("sums", "curve"))
-    arguments = ("-m", "workflow.launch", target, "--configfile", "config/test.yaml")
+    arguments = ("-m", "workflow.run", target, "--configfile", "config/test.yaml")
     with project.edited("config/test.yaml", "epochs: 2 }", "epochs: 300, patience: 300 }"):
-        launcher = project.start(*arguments)
+        run = project.start(*arguments)
         state = project.file("results/test/state/rcca")
         while not list(state.glob("digits-dcca-0-0-*.npz")):
-            assert launcher.poll() is None
+            assert run.poll() is None
             time.sleep(0.02)
-        for process in [*psutil.Process(launcher.pid).children(recursive=True), launcher]:
+        for process in [*psutil.Process(run.pid).children(recursive=True), run]:
             process.kill()
-        launcher.communicate()
+        run.communicate()
         assert not project.file(target).exists()
         (kept,) = state.glob("digits-dcca-0-0-*.npz")
         with np.load(kept) as stored:
