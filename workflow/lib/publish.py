@@ -35,7 +35,8 @@ from workflow.lib.verify import damages
 
 # One CSV per stage and kind, tables, and the report; pictures in CSVs are other people's data.
 PUBLISHED = (
-    "*/*.csv", "*/numbers.json", "tables/*.md", "tables/*.tex", "figures/*.svg", "claims.json", "report.html"
+    "*/*.csv", "*/numbers.json", "tables/*.md", "tables/*.tex", "figures/*.svg", "claims.json",
+    "report.html",
 )  # fmt: skip
 CRATE = "ro-crate-metadata.json"
 _PROFILES = {

@@ -125,10 +125,10 @@ rule extensions_report:
         dependence=gathered("extensions", "dependence"),
     output:
         exhibits("extensions"),
-        # The CSV behind each table or figure.
+        # The CSV behind each table or figure; that of the shapes is `points`.
         expand(
             f"{RESULTS}/tables/{{name}}.csv",
-            name=dict.fromkeys(Path(file).stem for file in shown("extensions")),
+            name={Path(file).stem for file in shown("extensions")} - {"extensions_shapes"},
         ),
     log:
         log_of("extensions_report"),
