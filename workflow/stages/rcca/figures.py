@@ -246,7 +246,7 @@ def cv_figure(choice: pd.DataFrame, titles: Titles) -> list[Panel]:
     ends = linear([rows["fixed_mean"], rows["chosen_mean"]], "", zero=True)
     x = Axis(
         0,
-        ends.high * 1.45,
+        ends.high * 1.8,
         ends.ticks,
         "sum of test correlations at the fixed reg → at the chosen one",
     )
