@@ -4,11 +4,6 @@ from snakemake.utils import min_version
 
 min_version("9.27")
 
-# A config file on the command line stands alone; it does not extend the default one.
-if not workflow.config_settings.configfiles:
-
-    configfile: "config/config.yaml"
-
 
 include: "workflow/common.smk"
 include: "workflow/data/rules.smk"
@@ -19,16 +14,6 @@ include: "workflow/stages/lupi/rules.smk"
 include: "workflow/stages/autoencoder/rules.smk"
 include: "workflow/stages/extensions/rules.smk"
 include: "workflow/report.smk"
-
-
-wildcard_constraints:
-    dataset="[a-z0-9-]+",
-    experiment="[a-z0-9-]+",
-    feature_map="linear|fourier|nystroem",
-    repeat=r"\d+",
-    shard=r"\d+",
-    m=r"\d+",
-    block=r"\d+",
 
 
 onsuccess:
@@ -45,8 +30,8 @@ rule all:
     default_target: True
     input:
         rules.data.input,
-        all_parts,
-        SHOWN,
+        plan.all_parts,
+        plan.all_shown(),
         rules.claims.output,
         rules.page.output,
         rules.summary.output,

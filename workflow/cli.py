@@ -31,6 +31,7 @@ from workflow.data import DataError
 from workflow.data.catalogue import CATALOGUE, availability
 from workflow.data.fetch import default_cache
 from workflow.lib.exhibits import read_exhibits, stage_names
+from workflow.lib.plan import Plan
 from workflow.lib.publish import publish, render
 from workflow.lib.settings import (
     KeyPath,
@@ -144,24 +145,11 @@ def figure(options: argparse.Namespace, others: list[str]) -> int:
 
 def publish_run(options: argparse.Namespace, _: list[str]) -> int:
     """Copy a finished run to results/published, or render again what is there."""
-    settings, published = read(options.configfile), PUBLISHED
+    settings, config = read(options.configfile), load(options.configfile)
     if options.render:
-        config = load(options.configfile)
-        print(f"{render(published, options.configfile, config)} files in {published}")
+        print(f"{render(PUBLISHED, config)} files in {PUBLISHED}")
         return 0
-    run = Path("results", settings.run)
-    # What could not be fetched is tried again by every run; that alone leaves nothing undone. What
-    # is made from it, up to the report, is compared with its records instead.
-    notes = [Path("data", "fetched", f"{name}.failure.txt") for name in settings.used()]
-    failed = [str(note).replace(".failure.txt", ".json") for note in notes if note.is_file()]
-    planned = jobs_left(options.configfile, ["--omit-from", *failed] if failed else [])
-    if planned or not (run / "report.html").is_file():
-        print(
-            f"{run} is not finished, so nothing was published. Left to do:\n"
-            f"{planned}\nRun it first: make paper ARGS='--configfile {options.configfile}'"
-        )
-        return 1
-    print(f"{publish(run, published)} files in {published}")
+    print(f"{publish(Plan(settings), config, PUBLISHED)} files in {PUBLISHED}")
     return 0
 
 

@@ -62,6 +62,11 @@ class Factor:
     squares: Matrix
     variances: Matrix
 
+    def leading(self, m: int) -> "Factor":
+        """Return the factor of the first m features."""
+        L = np.asfortranarray(self.L[:m, :m])
+        return Factor(L, self.reg, self.squares[:m], self.variances[:m])
+
     @property
     def pivots(self) -> Matrix:
         """Variance of each feature that those before it do not explain, plus reg."""
@@ -111,11 +116,15 @@ class Whitened:
 def whiten_pair(moments: Moments, reg_x: float, reg_y: float) -> Whitened:
     """Whiten two views."""
     x, y = whiten(moments, 0, reg_x), whiten(moments, 1, reg_y)
-    # In LAPACK's order, and in place: Dᵀ = Ly⁻¹·Cyx·Lx⁻ᵀ.
-    Dt = moments.covariance(0, 1).T
-    Dt = blas.dtrsm(1.0, y.L, Dt, lower=1, overwrite_b=1)
+    return joined(moments.n, x, y, moments.covariance(0, 1))
+
+
+def joined(n: int, x: Factor, y: Factor, C: Matrix) -> Whitened:
+    """Whiten the cross-covariance C of two views, in its memory."""
+    # In LAPACK's order: Dᵀ = Ly⁻¹·Cᵀ·Lx⁻ᵀ.
+    Dt = blas.dtrsm(1.0, y.L, C.T, lower=1, overwrite_b=1)
     Dt = blas.dtrsm(1.0, x.L, Dt, side=1, lower=1, trans_a=1, overwrite_b=1)
-    return Whitened(moments.n, x, y, Dt.T)
+    return Whitened(n, x, y, Dt.T)
 
 
 def canonical(whitened: Whitened, m_x: int, m_y: int, k: int) -> tuple[Matrix, Matrix, Matrix]:
@@ -124,7 +133,7 @@ def canonical(whitened: Whitened, m_x: int, m_y: int, k: int) -> tuple[Matrix, M
     The canonical variables are (z_x − mean)·F and (z_y − mean)·G.
     """
     U, correlations, V = leading_svd(whitened.D[:m_x, :m_y], k)
-    refuse_above_one(correlations, whitened, m_x, m_y)
+    refuse_above_one(correlations, whitened.x, whitened.y, m_x, m_y)
     F, G = whitened.x.unwhiten(U), whitened.y.unwhiten(V)
     signs = column_signs(F)
     return correlations, F * signs, G * signs

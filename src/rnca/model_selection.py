@@ -13,14 +13,16 @@ from sklearn.model_selection import GroupKFold, check_cv
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from rnca._core.conditioning import refuse_above_one
 from rnca._core.estimators import RowsMixin, check_count, check_regs, pair, warn
 from rnca._core.streaming import feature_chunks, head_means
 from rnca.cca import RCCA
 from rnca.features import LinearFeatures
 from rnca.inference import check_groups
-from rnca.method import canonical, whiten_pair
+from rnca.method import Factor, canonical, joined, whiten
 from rnca.moments import Moments, paired
 from rnca.rows import Matrix, View
+from rnca.spectral import refined_svd
 
 Sizes = list[tuple[int, int]]
 Problem = tuple[Sizes, list[Moments]]
@@ -28,6 +30,10 @@ Problem = tuple[Sizes, list[Moments]]
 
 # Of two rows every correlation is 1 or -1.
 _FEWEST_ROWS = 3
+# Up to this order the bases of each candidate are exact; beyond, squared singular values have
+# residuals below this fraction of the largest, which moves scores by much less than their errors.
+_EXACT_ORDER = 500
+_TOLERANCE = 3e-3
 # A score still rises if it gains this many standard errors, and this share, over the one before.
 _CLEAR_ERRORS = 2.0
 _CLEAR_SHARE = 0.01
@@ -54,7 +60,9 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
     One pass over the rows leaves the moments of each fold. They merge into those of every training
     set, and give the scores of every held-out one. So the cost is that of one fit, a factorisation
-    for each fold and ``reg``, and a truncated SVD for each candidate. Memory is 24·m²·(folds + 3)
+    for each fold and ``reg``, and a truncated SVD for each candidate. That starts from the solution
+    at the next larger ``reg``, and beyond m = 500 stops when it moves scores by much less than
+    their standard errors. Memory is 24·m²·(folds + 3)
     bytes for the largest m, whatever the number of rows. After `fit` all methods of `RCCA` that
     use a fitted model are those of the best one.
 
@@ -310,17 +318,26 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         """Score every reg and size on each fold, fitted to the others; NaN if that fails."""
         scores = np.full((len(moments), len(self.regs), len(sizes)), np.nan)
         failures = []
+        regs = [check_regs(reg) for reg in self.regs]
+        from_largest = sorted(range(len(regs)), key=regs.__getitem__, reverse=True)
+        # Smaller ones first: they may have a solution where larger ones have none.
+        from_smallest = sorted(range(len(sizes)), key=sizes.__getitem__)
+        rng = np.random.default_rng(0)
+        k = self.n_components
+        first = [rng.standard_normal((m_y, min(k + k // 2, m_y))) for _, m_y in sizes]
         for fold, held_out in enumerate(moments):
             train, score = _merged(moments, without=fold), _scorer(held_out)
-            for i, reg in enumerate(self.regs):
+            C, guesses = train.covariance(0, 1), list(first)
+            for i in from_largest:
                 try:
-                    whitened = whiten_pair(train, *check_regs(reg))
-                    # Smaller ones first: they may have a solution where larger ones have none.
-                    for j in sorted(range(len(sizes)), key=sizes.__getitem__):
-                        _, F, G = canonical(whitened, *sizes[j], self.n_components)
-                        scores[fold, i, j] = score(F, G)
+                    factors = [whiten(train, view, reg) for view, reg in enumerate(regs[i])]
+                    for j in from_smallest:
+                        F, guesses[j] = _bases(train.n, factors, C, sizes[j], guesses[j], k)
+                        scores[fold, i, j] = score(F, guesses[j][:, :k])
                 except (ValueError, FloatingPointError) as error:
-                    failures.append(f"the first with reg={reg}: {error}")
+                    failures.append(f"the first with reg={self.regs[i]}: {error}")
+                if i == from_largest[0]:
+                    first = list(guesses)
         if failures:
             warn(f"{np.isnan(scores).sum()} of {scores.size} scores are NaN, {failures[0]}")
         return scores
@@ -391,6 +408,33 @@ def _merged(moments: Sequence[Moments], without: int | None = None) -> Moments:
         if fold != without:
             merged.merge(part)
     return merged
+
+
+def _bases(
+    n: int, factors: Sequence[Factor], C: Matrix, size: tuple[int, int], guess: Matrix, k: int
+) -> tuple[Matrix, Matrix]:
+    """Canonical bases F and G of the leading features, from a guess of G.
+
+    Few digits suffice to choose among candidates: a few steps of an iteration, which does without
+    the whitened cross-covariance. The first k columns of G count.
+    """
+    x, y = (factor.leading(m) for factor, m in zip(factors, size, strict=True))
+    C = C[: size[0], : size[1]]
+
+    def times(V: Matrix) -> Matrix:
+        return x.whiten(C @ y.unwhiten(V))
+
+    def back(U: Matrix) -> Matrix:
+        return y.whiten(C.T @ x.unwhiten(U))
+
+    found = None
+    if min(size) > max(_EXACT_ORDER, 5 * k):
+        found = refined_svd(times, back, y.L.T @ guess, k, _TOLERANCE)
+    if found is None:
+        return canonical(joined(n, x, y, C.copy()), *size, k)[1:]
+    U, correlations, V = found
+    refuse_above_one(correlations, x, y, *size)
+    return x.unwhiten(U[:, :k]), y.unwhiten(V)
 
 
 def _scorer(moments: Moments) -> Callable[[Matrix, Matrix], float]:

@@ -22,7 +22,6 @@ _FULL_ORDER = 400
 _FULL_FRACTION = 0.2
 # Columns multiplied at once: more would cost arithmetic, fewer more readings of the matrix.
 _WIDTH = 16
-_STEPS_BETWEEN_TESTS = 4
 # Of residuals, relative to the largest eigenvalue: an eigenvalue lies within its residual.
 _TOLERANCE = 1e-9
 # Of DᵀD the residual over σ bounds the error of a singular value σ, so that small ones need smaller
@@ -65,13 +64,41 @@ def leading_svd(D: Matrix, k: int) -> tuple[Matrix, Matrix, Matrix]:
 
     _, V = _leading(
         times,
-        lambda: (D.T / scale) @ (D / scale),
+        lambda: _squared(D / scale),
         order,
         k,
         lambda squares: np.sqrt(squares[0] * np.maximum(squares, _SMALL**2 * squares[0])),
     )
-    # Rayleigh–Ritz on D itself: the squares would cost the small values half their digits.
-    Q, R = np.linalg.qr(D @ V)
+    return _triplets(D @ V, V)
+
+
+def refined_svd(
+    times: Product, back: Product, guess: Matrix, k: int, tolerance: float
+) -> tuple[Matrix, Matrix, Matrix] | None:
+    """Leading singular triplets of a matrix D, from a guess of the right vectors.
+
+    D is given by its products ``times`` and those of its transpose, ``back``. Of the first k
+    triplets, the residuals of squares are below ``tolerance`` times the largest square; further
+    columns of the guess make these converge sooner. Returns None if residuals stay larger.
+    """
+    m, count = guess.shape
+    none = np.empty((m, 0))
+    limits = np.where(np.arange(count) < k, tolerance / _TOLERANCE, np.inf)
+    found = _restarted_lanczos(
+        lambda V: back(times(V)),
+        none,
+        orthonormal_complement(guess, none),
+        np.zeros(count),
+        lambda squares: squares[0] * limits,
+        10 * count,
+        1,
+    )
+    return None if found is None else _triplets(times(found[1]), found[1])
+
+
+def _triplets(DV: Matrix, V: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    """Rayleigh–Ritz on D itself: its squares would cost the small values half their digits."""
+    Q, R = np.linalg.qr(DV)
     left, values, right = np.linalg.svd(R)
     return Q @ left, values, V @ right.T
 
@@ -85,6 +112,12 @@ def column_signs(vectors: Matrix) -> Matrix:
 def _largest_entry(A: Matrix) -> float:
     """Largest absolute value, or 1 for a zero matrix: divided by it, no square leaves the range."""
     return float(max(A.max(), -A.min())) or 1.0
+
+
+def _squared(D: Matrix) -> Matrix:
+    """Return DᵀD, half of which numpy computes: it sees one array."""
+    squares: Matrix = D.T @ D
+    return squares
 
 
 def _leading(
@@ -123,7 +156,13 @@ def _block_krylov(apply: Product, m: int, k: int, scales: Scales) -> tuple[Matri
 
 
 def _restarted_lanczos(
-    apply: Product, X: Matrix, block: Matrix, values: Matrix, scales: Scales
+    apply: Product,
+    X: Matrix,
+    block: Matrix,
+    values: Matrix,
+    scales: Scales,
+    columns: int = 0,
+    steps_between_tests: int = 4,
 ) -> tuple[Matrix, Matrix] | None:
     """Thick-restarted block Lanczos with full reorthogonalisation, from Ritz vectors X and a block.
 
@@ -131,7 +170,7 @@ def _restarted_lanczos(
     """
     m, width = block.shape
     k = len(values)
-    limit = min(4 * (k + width), m - width)
+    limit = min(columns or 4 * (k + width), m - width)
     V, T = np.empty((m, limit), order="F"), np.zeros((limit, limit))
     size = X.shape[1]
     V[:, :size], V[:, size : size + width] = X, block
@@ -145,7 +184,7 @@ def _restarted_lanczos(
         block = orthonormal_complement(product - basis @ H, basis)
         remainder = block.T @ product
         full = size + width > limit
-        if full or (step % _STEPS_BETWEEN_TESTS == 0 and size >= k + width):
+        if full or (step % steps_between_tests == 0 and size >= k + width):
             theta, Y = np.linalg.eigh((T[:size, :size] + T[:size, :size].T) / 2)
             theta, Y = theta[::-1], Y[:, ::-1]
             residuals = np.linalg.norm(remainder @ Y[last, :k], axis=0)

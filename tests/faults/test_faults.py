@@ -288,13 +288,13 @@ def test_damaged_prepared_data(finished, reference, trying, harm):
 def test_damaged_shards(finished, reference, trying, harm):
     for file in finished.directory.glob(f"{SPEECH}.*"):
         file.unlink()
-    shards = [f"{SPEECH}.shard-{number}.npz" for number in range(2)]
+    shards = [f"{SPEECH}-{number}.shard.npz" for number in range(2)]
     code, screen = finished.call(*shards, "--notemp")
     assert code == 0, screen
     with trying(f"shard, {harm.__name__}", times=len(shards)):
         harm_all(harm, map(finished.file, shards))
         finished.finish(reference)
-        log = finished.file("results/test/logs/rcca/speech/nystroem-0.log")
+        log = finished.file("results/test/logs/rcca/speech/nystroem-0.fit.log")
         told = log.read_text(encoding="utf-8")
         assert told.count("are gone through again") == len(shards)
 

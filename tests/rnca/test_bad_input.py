@@ -150,7 +150,7 @@ GOOD = {"n_features": 10, "reg": 1.0, "gamma": 1.0, "feature_map": "linear"}
     ids=lambda part: str(part)[:20],
 )
 def test_parameters(name, value):
-    words = (f"{name}={value!r}", *PARAMETERS[name][1])
+    words = (f"{name}={value!r:.40}", *PARAMETERS[name][1])
     for kind in KERNELS if name == "gamma" else ["fourier"]:
         given = {"feature_map": kind, name: value}
         refused(partial(rcca(**given).fit, X, Y), *words)

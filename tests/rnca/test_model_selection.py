@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, PredefinedSplit, ShuffleSplit
 
 import oracles
-from rnca import RCCA, RCCACV, FourierFeatures, Moments
+from rnca import RCCA, RCCACV, FourierFeatures, Moments, model_selection
 
 REGS = (1e-4, 1e-2)
 
@@ -59,6 +59,31 @@ def test_scores_are_those_of_a_loop_by_hand(halves, given, splitter):
     assert_allclose(fitted.mean_scores_, expected.mean(axis=0), rtol=0, atol=1e-9)
     errors = expected.std(axis=0, ddof=1) / np.sqrt(len(expected))
     assert_allclose(fitted.standard_errors_, errors, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("sizes", [(20, 50), ((50, 20), 30)])
+def test_bases_that_suffice_to_choose_give_nearly_the_scores_of_exact_ones(
+    halves, monkeypatch, sizes
+):
+    regs = (1e-8, 1e-1, 1e-4, 1e-2)
+    exact = search(sizes=sizes, regs=regs).fit(*halves)
+    solved = []
+    refined = model_selection.refined_svd
+
+    def counting(*given):
+        found = refined(*given)
+        solved.append(found is not None)
+        return found
+
+    monkeypatch.setattr(model_selection, "_EXACT_ORDER", 0)
+    monkeypatch.setattr(model_selection, "refined_svd", counting)
+    fitted = search(sizes=sizes, regs=regs).fit(*halves)
+    assert solved == [True] * 40
+    assert (np.abs(fitted.mean_scores_ - exact.mean_scores_) < exact.standard_errors_ / 10).all()
+    assert fitted.best_params_ == exact.best_params_
+    assert_array_equal(fitted.transform(*halves), exact.transform(*halves))
+    monkeypatch.setattr(model_selection, "refined_svd", lambda *given: None)
+    assert_allclose(search(sizes=sizes, regs=regs).fit(*halves).scores_, exact.scores_, atol=1e-9)
 
 
 @pytest.mark.parametrize("sizes", [(20, 100), (200, (100, 30))])

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from threadpoolctl import threadpool_limits
 
 from rnca import spectral
-from rnca.spectral import leading_eigh, leading_svd
+from rnca.spectral import leading_eigh, leading_svd, refined_svd
 
 ORDER, K = 600, 50
 TOLERANCE = 1e-8  # relative to the largest singular value
@@ -134,3 +134,23 @@ def test_an_iteration_out_of_budget_hands_over_to_the_dense_solver(monkeypatch, 
     monkeypatch.setattr(spectral, "_step_budget", lambda m: 1)
     assert_triplets(normal(ORDER, ORDER), K)
     assert krylov_calls
+
+
+def test_a_good_guess_halves_the_products_and_a_hopeless_tolerance_gives_up():
+    D = (orthonormal(1) * 0.97 ** np.arange(ORDER)) @ orthonormal(2).T
+    _, exact, right = leading_svd(D, 12)
+    products = []
+
+    def times(V):
+        products[-1] += 1
+        return D @ V
+
+    for guess in (right + 1e-4 * normal(ORDER, 12), normal(ORDER, 12)):
+        products.append(0)
+        U, values, V = refined_svd(times, lambda U: D.T @ U, guess, 10, 1e-4)
+        assert values.shape == (12,)
+        assert_allclose(values[:10], exact[:10], rtol=0, atol=1e-4)
+        assert_allclose(D @ V[:, :10], U[:, :10] * values[:10], atol=1e-3)
+        assert_allclose(D.T @ U[:, :10], V[:, :10] * values[:10], atol=1e-3)
+    assert products[0] <= products[1] / 2
+    assert refined_svd(times, lambda U: D.T @ U, guess, 10, 1e-30) is None

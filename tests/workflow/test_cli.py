@@ -8,11 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
-from projects import COMMIT, ROOT
+from projects import COMMIT, ROOT, TEST_SETTINGS
 from workflow import cli
+from workflow.lib.plan import Plan
 from workflow.lib.publish import _replace as replace_published
 from workflow.lib.publish import publish
+from workflow.lib.settings import check
 
 TEST = ("--configfile", "config/test.yaml")
 MINE = ("--configfile", "mine.yaml")
@@ -37,7 +40,10 @@ def files_in(directory):
 def test_run_without_a_known_commit_or_unfinished_is_not_published(finished, project):
     for each, reason in (
         (finished, ["the commit of the results is unknown"]),
-        (project, ["results/test is not finished, so nothing was published", "rcca_fit"]),
+        (
+            project,
+            ["results/test is not finished, so nothing was published", "errors.csv: not made"],
+        ),
     ):
         code, screen = each.run("-m", "workflow.cli", "publish", *TEST)
         assert code == 1
@@ -48,15 +54,18 @@ def test_run_without_a_known_commit_or_unfinished_is_not_published(finished, pro
 def test_clean_run_is_published_with_one_record(project, monkeypatch):
     monkeypatch.chdir(project.directory)
     made = subprocess.check_output(["sh", "-ec", COMMIT], text=True).strip()
-    project.ends("lupi", *TEST)
+    config = {key: TEST_SETTINGS[key] for key in ("run", "seed", "threads", "lupi")}
+    project.file("mine.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    project.ends(*MINE)
     published = project.file("results/published")
     (published / "old").mkdir(parents=True)
-    count = publish(Path("results", "test"), published)
+    plan = Plan(check(config))
+    count = publish(plan, config, published)
     names = files_in(published)
     assert count == len(names)
     assert {"lupi/accuracy.csv", "tables/lupi.md", "record.json"} <= names
     record = json.loads((published / "record.json").read_text(encoding="utf-8"))
-    assert record["fits"] == record["rendering"] == made
+    assert record["commits"] == {"lupi": [made], "rendering": [made]}
     assert record["files"].keys() == names - {"record.json"}
     fit = record["jobs"]["lupi/digits/0.accuracy.csv"]
     assert record["requests"][fit["request_file"]]["settings"]["folds"] == 2
@@ -65,16 +74,16 @@ def test_clean_run_is_published_with_one_record(project, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("workflow.lib.publish.write_text", None)  # as if killed half way
         with pytest.raises(TypeError):
-            publish(Path("results", "test"), published)
+            publish(plan, config, published)
     assert files_in(published) == names
     project.file("link").symlink_to(published)
     with pytest.raises(Exception, match="link is a link"):
-        publish(Path("results", "test"), project.file("link"))
+        publish(plan, config, project.file("link"))
 
     csv = project.file("results/test/lupi/accuracy.csv")
     csv.write_text(csv.read_text(encoding="utf-8").replace("surf", "rcca", 1), encoding="utf-8")
     with pytest.raises(Exception, match="not what its record says was written"):
-        publish(Path("results", "test"), published)
+        publish(plan, config, published)
     assert (published / "tables/lupi.md").is_file()
 
 

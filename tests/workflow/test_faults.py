@@ -18,7 +18,7 @@ MINE = ("--configfile", "mine.yaml")
 
 
 def test_killed_run_continues_to_the_same_numbers(project, finished):
-    fits = finished.directory.glob("results/test/rcca/*/[!d]*.sums.csv")
+    fits = finished.directory.glob("results/test/rcca/*/*.sums.csv")
     sums = [str(file.relative_to(finished.directory)) for file in fits]
     assert len(sums) == 4
     command = [*sums, "--configfile=config/test.yaml"]
@@ -97,7 +97,7 @@ def test_what_could_not_be_fetched_is_said_at_the_end_though_no_experiment_uses_
     assert "| xrmb | unavailable: could not fetch xrmb.1;" in table
     assert "| awa | unavailable: left out by `skip`" in table
     assert table in screen
-    log = project.file("results/mine/logs/fetch/xrmb.log").read_text(encoding="utf-8")
+    log = project.file("results/mine/logs/data/xrmb.fetch.log").read_text(encoding="utf-8")
     assert re.search(r"https://raw.githubusercontent.com/\S+/xrmb.1: ConnectionRefusedError", log)
     assert "By hand: put it at data/cache/git-blob-" in log
 

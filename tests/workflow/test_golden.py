@@ -35,7 +35,7 @@ TABLES = sorted(
 def tables(tmp_path_factory):
     """The directory of the tables that the present code makes of the published CSVs."""
     place = tmp_path_factory.mktemp("golden")
-    run, *_ = rendered(PUBLISHED, CONFIG, load(CONFIG), place, "tables/claims.md")
+    run, *_ = rendered(PUBLISHED, load(CONFIG), place, "tables/claims.md")
     made = run / "tables"
     # This report reads pictures, too, which are not published.
     settings = read(CONFIG).autoencoder

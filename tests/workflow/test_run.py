@@ -202,7 +202,7 @@ def unrecord(file):
         (flip, "rcca/speech/nystroem.model.npz", "not what its record says"),
         (unrecord, "rcca/digits/fourier-0.split.npz", "has no record"),
         (copy_of("rcca/digits/linear-0.sums.csv"), "rcca/digits/fourier-0.sums.csv", "a copy of"),
-        (copy_of("rcca/digits-wide/leaks.csv"), "rcca/digits/leaks.csv", "a copy of"),
+        (copy_of("rcca/digits-wide/all.leaks.csv"), "rcca/digits/all.leaks.csv", "a copy of"),
         (unrecord, "summary.txt", "has no record"),
         (unrecord, "report.html", "has no record"),
         (unrecord, "rcca/sums.csv", "has no record"),
@@ -257,7 +257,7 @@ def test_deleted_output_that_none_asks_for_is_named_with_the_one_to_delete(
 
 
 def test_deleted_part_is_made_anew(finished):
-    part = finished.file("results/test/rcca/digits/leaks.csv")
+    part = finished.file("results/test/rcca/digits/all.leaks.csv")
     content = part.read_bytes()
     part.unlink()
     finished.ends(*TEST)
@@ -272,9 +272,9 @@ def test_settings_and_code_count_without_snakemakes_records(finished, tmp_path):
     assert {"rcca_fit", "lupi_fit", "bounds_sweep", "rcca_report", "page"} <= planned.keys()
     assert "prepare" not in planned
     planned = planned_with(finished, FEWER_MAPS, RENAMED_EXHIBIT)
-    assert planned == {"gather", "rcca_report", "lupi_report"} | SHOWN
+    assert planned == {"rcca_report", "lupi_report"} | SHOWN
     with finished.edited("workflow/stages/lupi/fit.py", "100.0 * scores", "99.0 * scores"):
-        assert finished.planned(*TEST).keys() == {"lupi_fit", "gather", "lupi_report"} | SHOWN
+        assert finished.planned(*TEST).keys() == {"lupi_fit", "lupi_report"} | SHOWN
     assert finished.planned(*TEST) == {}
     shutil.rmtree(finished.file(".snakemake"))
     shutil.move(kept, finished.directory)
@@ -296,8 +296,9 @@ def test_run_continues_on_another_machine(finished, project):
     ).stdout
     assert "data/prepared/digits/meta.json: OK\n" in said
     assert said.endswith("results/test/lupi/digits/0.accuracy.csv\n")
-    planned = project.planned("--forcerun", "gather", *TEST)
-    rendered = {"gather", *SHOWN, *(f"{stage}_report" for stage in stage_names())}
+    reports = [f"{stage}_report" for stage in stage_names()]
+    planned = project.planned("--forcerun", *reports, *TEST)
+    rendered = {*SHOWN, *reports}
     assert {rule: planned[rule] for rule in planned.keys() - rendered} == {"lupi_fit": 1}
 
 
@@ -325,7 +326,7 @@ FITS = {"rcca_fit", "rcca_deep", "rcca_shard", "rcca_timing", "rpca_fit"}
 @pytest.mark.parametrize(
     ("edits", "rules"),
     [
-        ([AUDIT, KERNEL], {"rcca_leaks", "rcca_kernel", "gather"}),
+        ([AUDIT, KERNEL], {"rcca_leaks", "rcca_kcca", "rcca_report"}),
         ([TABLES], {"rcca_report"}),
         ([DEFAULT, DESCRIPTION, UNUSED_PARSER], set()),
         ([PARSER], {"prepare", "lupi_fit", *FITS}),
@@ -387,7 +388,7 @@ def test_replaced_own_data_are_used_missing_ones_and_old_numbers_refused(project
         touched = ["--touch", "results/mine/rcca/own/fourier-0.sums.csv"]
         code, screen = project.run("-m", "snakemake", *MINE, *touched)
         assert code == 0, screen
-        forced = ["--forcerun", "gather", "--rerun-triggers", "mtime", "--"]
+        forced = ["--forcerun", "rcca_report", "--rerun-triggers", "mtime", "--"]
         target = [*forced, "results/mine/rcca/sums.csv"]
         code, screen = project.run("-m", "snakemake", *MINE, *target)
     assert code == 1

@@ -13,7 +13,9 @@ from rocrate.rocrate import ROCrate
 
 from projects import COMMIT, TEST_SETTINGS
 from workflow.data import DataError, FetchError
+from workflow.lib.plan import Plan
 from workflow.lib.publish import CRATE, publish, render
+from workflow.lib.settings import check
 from workflow.lib.verify import choose, damages, differences, repeatable, report, verify_published
 
 TEST = ("--configfile", "config/test.yaml")
@@ -31,7 +33,8 @@ def source(finished, tmp_path_factory):
         file.write_text(text.replace('"commit": null', f'"commit": "{40 * "0"}"'), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(project.directory)
-        publish(Path("results", "test"), Path("results", "published"))
+        plan = Plan(check(TEST_SETTINGS))
+        publish(plan, TEST_SETTINGS, Path("results", "published"))
     return project
 
 
@@ -50,8 +53,8 @@ def record_in(published):
 
 
 def keep(published, record, *rules):
-    """Write the record with the jobs of few rules, and what is needed to find their rows."""
-    rules = {"gather", "page", *rules}
+    """Write the record with the jobs of few rules, and of the page, which has the settings."""
+    rules = {"page", *rules}
     record["jobs"] = {k: each for k, each in record["jobs"].items() if each["rule"] in rules}
     (published / "record.json").write_text(json.dumps(record), encoding="utf-8")
 
@@ -102,7 +105,7 @@ def test_jobs_are_computed_anew_and_agree(source, published):
 
 def test_rows_of_every_job_are_found_and_changed_ones_told(source, published, capsys):
     record = record_in(published)
-    jobs = repeatable(record, "results/test/")
+    jobs = repeatable(record)
     stages = {"autoencoder", "bounds", "extensions", "lupi", "rcca", "rpca"}
     assert {job.rule.partition("_")[0] for job in jobs} == stages
     assert not {"rcca_deep", "rcca_timing", "rcca_leaks"} & {job.rule for job in jobs}
@@ -128,7 +131,7 @@ def test_changed_number_whose_checksum_is_recorded_is_told(source, published):
 
 
 def test_other_settings_and_code_are_told(source, published, capsys):
-    jobs = repeatable(record_in(published), "results/test/")[:1]
+    jobs = repeatable(record_in(published))[:1]
     asked = jobs[0].request
     asked["code"], asked["settings"]["seed"] = "another", 0
     report(published, source.file("results/test"), jobs)
@@ -166,7 +169,8 @@ def test_published_results_are_rendered_again_from_their_csvs(source, published)
     assert code == 0, screen
     record = record_in(published)
     assert damages(published, record["files"]) == []
-    assert (record["fits"], record["rendering"]) == (40 * "0", made.strip())
+    assert record["commits"]["lupi"] == [40 * "0"]
+    assert record["commits"]["rendering"] == sorted([40 * "0", made.strip()])
     page = (published / "report.html").read_text(encoding="utf-8")
     assert "<footer>Rendered again. " in page
     changed = {
@@ -195,12 +199,12 @@ def test_damaged_results_or_other_settings_are_not_rendered(published, table, se
     if table:
         (published / "tables/lupi.md").write_text(table, encoding="utf-8")
     with pytest.raises(DataError, match=sentence):
-        render(published, Path("config", "test.yaml"), TEST_SETTINGS | {"seed": seed})
+        render(published, TEST_SETTINGS | {"seed": seed})
 
 
 def test_stages_take_turns_within_the_budget(published):
     record = record_in(published)
-    jobs = repeatable(record, "results/test/")
+    jobs = repeatable(record)
     for job in jobs:
         object.__setattr__(job, "seconds", 1.0)
     few = choose(jobs, {}, 6)
@@ -231,5 +235,5 @@ def test_errors_are_compared_less_closely_where_reg_is_near_rounding(tmp_path, r
         file.parent.mkdir()
         rows = {"experiment": "mnist", "reg": reg, "test_error": errors}
         pd.DataFrame(rows).to_csv(file, index=False)
-    shape, lines = differences(*files)
-    assert (shape, len(lines)) == ((2, 3), told)
+    values, lines = differences(*files)
+    assert (values, len(lines)) == (2 * 3, told)

@@ -50,7 +50,6 @@ META_DEFAULTS: dict[str, Any] = {
     "notes": [],
 }
 _BLOCK_BYTES = 1 << 24
-_RECORD = {"shape": list, "dtype": str, "bytes": int, "sha256": str}
 
 
 class Content(NamedTuple):
@@ -322,17 +321,8 @@ def _read_meta(directory: Path) -> dict[str, Any]:
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         found = meta.get("format") if isinstance(meta, dict) else type(meta).__name__
         raise _damage(file, f"format {found!r}, but this version of rnca reads {FORMAT}")
-    missing = {"name", "kind", "title", "arrays"} - set(meta)
-    if missing or not isinstance(meta["arrays"], dict):
-        raise _damage(file, f"lacks {sorted(missing) or 'a table of arrays'}")
     if meta.pop("sha256", None) != _text_sha256(meta):
         raise _damage(file, "its content does not match its own sha256")
-    for name, record in meta["arrays"].items():
-        is_record = isinstance(record, dict) and all(
-            isinstance(record.get(key), kind) for key, kind in _RECORD.items()
-        )
-        if name not in DIMENSIONS or not is_record:
-            raise _damage(file, f"does not describe the array {name!r}")
     return meta
 
 

@@ -1,126 +1,63 @@
 # Datasets: each, embedded, fetched or the user's own, in one memory-mappable form.
-from math import ceil
-
-from workflow.data.catalogue import parser_script
-from workflow.data.sources import file_sha256
-from workflow.lib.requests import code_version
-
-# Datasets are shared by all runs, and so are the requests for them.
-REQUESTS = "data/requests"
-
-
-def last_failure(dataset):
-    """Return when fetching a dataset last failed: asked for again, what failed is fetched again."""
-    note = Path(f"{FETCHED}/{dataset}.failure.txt")
-    return note.read_text(encoding="utf-8").partition("\n")[0] if note.is_file() else "never"
-
-
-# Read once, before any job runs.
-LAST_FAILURES = {name: last_failure(name) for name in CATALOGUE}
-
-
-# No input of the job: their checksums are in its request, and their times may lie in the future.
-def own_files(w):
-    return settings.datasets[w.dataset].files() if w.dataset in settings.datasets else []
-
-
-def checksums(w):
-    """Return the published checksums of a dataset's files, which no code holds."""
-    source = CATALOGUE[w.dataset].source if w.dataset in CATALOGUE else None
-    return {name: str(file.checksum) for name, file in source.files.items()} if source else {}
-
-
-def prepare_settings(w):
-    own = settings.datasets.get(w.dataset)
-    return {
-        # The job imports it by name, so that other datasets do not depend on it.
-        "parser": code_version(parser_script(w.dataset)),
-        "entry": own and own.model_dump(mode="json", exclude_none=True),
-        "files": checksums(w),
-        "own": {file: file_sha256(Path(file)) for file in own_files(w)},
-    }
-
-
-def size_mb(w):
-    """Return the size of a dataset, in millions of bytes: prepared, or as the user's files."""
-    if w.dataset in CATALOGUE:
-        return CATALOGUE[w.dataset].prepared_mb
-    return ceil(sum(Path(file).stat().st_size for file in own_files(w)) / 1e6)
-
-
-fetch_request = asks(
-    "data/fetch.py",
-    lambda w: {
-        "last_failure": LAST_FAILURES[w.dataset],
-        "note": f"{FETCHED}/{w.dataset}.failure.txt",
-        "files": checksums(w),
-    },
-    REQUESTS,
+# They are shared by all runs, and so are the requests for them.
+data_fetch = plan.task(
+    "data/{dataset}.fetch", "data/fetch.py", plan.fetch_settings, "data/requests"
 )
-prepare_request = asks("data/catalogue.py", prepare_settings, REQUESTS)
-table_request = asks("data/table.py", {"skipped": settings.skip})
+data_prepare = plan.task(
+    "data/{dataset}.prepare", "data/catalogue.py", plan.prepare_settings, "data/requests"
+)
+data_list = plan.data_table()
 
 
 # If a dataset cannot be fetched, the reason is recorded and the rest of the run goes on.
 checkpoint fetch:
     input:
-        request=fetch_request.file,
+        request=data_fetch.request,
     output:
         f"{FETCHED}/{{dataset}}.json",
     log:
-        log_of("fetch/{dataset}"),
+        data_fetch.log,
     benchmark:
-        benchmark_of("fetch/{dataset}")
+        data_fetch.benchmark
     localrule: True
     conda:
-        "../envs/rnca.yaml"
-    params:
-        request=fetch_request.asked,
+        "../envs/data.yaml"
     script:
         "fetch.py"
 
 
 rule prepare:
     input:
-        request=prepare_request.file,
+        request=data_prepare.request,
         record=lambda w: ancient([record(w.dataset)] if is_fetched(w.dataset) else []),
     output:
         directory(f"{PREPARED}/{{dataset}}"),
     log:
-        log_of("prepare/{dataset}"),
+        data_prepare.log,
     benchmark:
-        benchmark_of("prepare/{dataset}")
+        data_prepare.benchmark
     conda:
-        "../envs/rnca.yaml"
+        "../envs/data.yaml"
     resources:
-        # As read, as parsed, and once more where a type is converted.
-        mem_mb=growing(lambda w: 700 + 3 * size_mb(w)),
+        mem_mb=growing(plan.prepare_mb),
         runtime=growing(60),
-    params:
-        request=prepare_request.asked,
     script:
         "catalogue.py"
 
 
 rule data_table:
     input:
-        request=table_request.file,
-        records=[record(name) for name in settings.used() if is_fetched(name)],
-        prepared=lambda w: [
-            f"{PREPARED}/{name}" for name in settings.used() if not is_unavailable(name)
-        ],
+        **data_list.inputs,
     output:
-        f"{RESULTS}/tables/data.md",
+        **data_list.outputs,
     log:
-        log_of("data_table"),
+        data_list.log,
     benchmark:
-        benchmark_of("data_table")
+        data_list.benchmark
     group:
         "report"
     conda:
         "../envs/rnca.yaml"
-    params:
-        request=table_request.asked,
     script:
         "table.py"
 

@@ -10,9 +10,11 @@
         label: accuracies     # what `snakemake --report` calls it
         caption: One or two sentences.
         when: timed           # optional: made only if this holds of the stage's settings
+    files:                    # what else the report writes, and when: always, or as above
+      tables/lupi.csv: always
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,11 +34,6 @@ class Exhibit(NamedTuple):
     caption: str
     when: str | None = None
 
-    def is_made(self, settings: Stage) -> bool:
-        """Tell whether what ``when`` names, an attribute or method of the settings, is true."""
-        condition = getattr(settings, self.when) if self.when else True
-        return bool(condition() if callable(condition) else condition)
-
 
 class Exhibits(NamedTuple):
     """What a stage shows."""
@@ -45,12 +42,25 @@ class Exhibits(NamedTuple):
     order: int
     exhibits: list[Exhibit]
     outcomes: Sequence[str] = ()
+    files: Mapping[str, str] = {}
 
     def of(self, settings: Stage) -> list[Exhibit]:
         """List the exhibits that a run with these settings makes; none if it omits the stage."""
         if not settings:
             return []
-        return [each for each in self.exhibits if each.is_made(settings)]
+        return [each for each in self.exhibits if _holds(each.when, settings)]
+
+    def further(self, settings: Stage) -> list[str]:
+        """List what else the report of a run with these settings writes."""
+        return [file for file, when in self.files.items() if _holds(when, settings)]
+
+
+def _holds(when: str | None, settings: Stage) -> bool:
+    """Tell whether what ``when`` names, an attribute or method of the settings, is true."""
+    if when in (None, "always"):
+        return True
+    condition = getattr(settings, when)
+    return bool(condition() if callable(condition) else condition)
 
 
 @cache

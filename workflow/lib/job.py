@@ -1,5 +1,6 @@
 """What every job does around its own few lines: threads, log, records, errors worth reading."""
 
+import json
 import os
 import shlex
 import sys
@@ -27,10 +28,11 @@ def job(snakemake: Any) -> Iterator[SimpleNamespace]:
     follow()
     log = Path(snakemake.log[0])
     try:
+        request = Path(snakemake.input.request).read_text(encoding="utf-8")
         with _printing_to(log), threadpool_limits(snakemake.threads):
-            yield SimpleNamespace(**snakemake.params.request["settings"])
+            yield SimpleNamespace(**json.loads(request)["settings"])
         for output in snakemake.output:
-            write_record(output, snakemake)
+            write_record(output, request, snakemake)
     except Exception as error:
         # On a full disk or in a directory that may not be written to, the screen still says why.
         with suppress(OSError), log.open("a", encoding="utf-8") as file:

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, RootModel
 from pydantic_core import PydanticCustomError
 
 from workflow.data.catalogue import Facts, facts_of
+from workflow.lib.jobs import Job, Kind
 
 T = TypeVar("T")
 E = TypeVar("E", bound="Experiment")
@@ -107,6 +108,20 @@ class Split(Settings):
 class Stage:
     """What the rest of the workflow asks of a stage's settings."""
 
+    kinds: ClassVar[Mapping[str, Kind]] = {}
+    # What the report reads besides gathered CSVs: other files of jobs, by how their names end, and
+    # files in resources/paper.
+    reads: ClassVar[Mapping[str, str]] = {}
+    paper: ClassVar[Mapping[str, str]] = {}
+
+    def jobs(self, seed: int) -> Iterator[Job]:
+        """Yield every job of the stage; ``seed`` is the run's."""
+        yield from ()
+
+    def report(self) -> dict[str, Any]:
+        """Return the settings of the stage's report."""
+        return {"titles": self.titles(), "published": self.published()}
+
     def items(self) -> Iterator[tuple[str, "Experiment"]]:
         """Yield name and settings of each experiment that reads a dataset."""
         yield from ()
@@ -133,7 +148,7 @@ class Stage:
 
     def largest_mem_mb(self) -> int:
         """Return the memory of its largest job, in millions of bytes; 0 if it has none."""
-        return max((each.mem_mb() for _, each in self.items()), default=0)
+        return max((job.mem_mb for job in self.jobs(0)), default=0)
 
 
 class Experiment(Settings):
@@ -160,10 +175,6 @@ class Experiment(Settings):
         """Yield a sentence for each mistake in view of the dataset."""
         if missing := [array for array in self.needs if array not in data.arrays]:
             yield f"dataset: {self.dataset!r} has no {' and no '.join(missing)}"
-
-    def mem_mb(self) -> int:
-        """Return the memory of the largest job, in millions of bytes."""
-        return 0
 
 
 class Experiments(RootModel[dict[Name, E]], Stage, Generic[E]):

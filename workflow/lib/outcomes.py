@@ -1,6 +1,7 @@
 """What became of each experiment: its rows, or the reason why there are none.
 
-The job gathers the CSVs of all experiments of a stage in one.
+A stage's report gathers the CSVs that its jobs made, its parts, in one CSV of each kind. Cells stay
+as they are written, so that no number is read and written again.
 """
 
 import io
@@ -13,8 +14,9 @@ from typing import Any
 import pandas as pd
 
 from workflow.data import DataError
-from workflow.lib.job import job
-from workflow.lib.provenance import checked, read_csv, write_csv
+from workflow.lib.provenance import checked, write_csv
+
+LABELS = ["experiment", "dataset", "published", "stem"]
 
 
 def unavailable_reason(record: str | PathLike[str]) -> str | None:
@@ -31,69 +33,81 @@ def unavailable_reason(record: str | PathLike[str]) -> str | None:
         ) from error
 
 
+class Outcomes:
+    """The gathered CSVs of a stage by kind, as texts."""
+
+    def __init__(self, texts: Mapping[str, pd.DataFrame]) -> None:
+        self.texts = texts
+
+    @classmethod
+    def read(cls, files: Iterable[str | PathLike[str]]) -> "Outcomes":
+        """Read gathered CSVs, which are called as their kinds."""
+        return cls({Path(file).stem: _texts(file) for file in files})
+
+    def rows(self, *kinds: str, columns: Sequence[str] = ()) -> tuple[pd.DataFrame, dict[str, str]]:
+        """Return the rows of all experiments that were run, and why others were not.
+
+        If none was run, or there are no such CSVs, the frame has the columns given and no rows.
+        """
+        found = [self.texts[kind] for kind in kinds if kind in self.texts]
+        rows = pd.concat(found) if found else pd.DataFrame()
+        reasons: dict[str, str] = {}
+        if "not_run" in rows:
+            missing = rows[rows["not_run"].notna()]
+            reasons = dict(zip(missing["experiment"], missing["not_run"], strict=True))
+            rows = rows[rows["not_run"].isna()].drop(columns="not_run")
+        if not len(rows):
+            return pd.DataFrame(columns=list(columns)), reasons
+        # Without rows that lack them, whole numbers are whole.
+        text = rows.drop(columns="stem", errors="ignore").to_csv(index=False)
+        return pd.read_csv(io.StringIO(text)), reasons
+
+
 def gather(
     parts: Iterable[str],
     datasets: Mapping[str, str],
     reasons: Mapping[str, str],
     published: Collection[str] = (),
 ) -> pd.DataFrame:
-    """Read the parts ``…/<experiment>/<part>.csv`` into one frame.
+    """Read the parts ``…/<experiment>/<stem>.<kind>.csv`` into one frame of texts.
 
     Experiments are in the order of ``datasets``, which has the dataset of each; ``reasons`` says
     why a dataset is unavailable. ``published`` follow the paper's protocol: a column says which.
     """
     found: dict[str, list[pd.DataFrame]] = {}
-    for part in parts:
-        found.setdefault(Path(part).parent.name, []).append(read_csv(part))
+    for part in map(Path, parts):
+        rows = _texts(part).assign(stem=part.name.partition(".")[0])
+        found.setdefault(part.parent.name, []).append(rows)
     frames = []
     for name, dataset in datasets.items():
-        labels: dict[str, Any] = {
-            "experiment": name,
-            "dataset": dataset,
-            "published": name in published,
-        }
+        labels = {"experiment": name, "dataset": dataset, "published": str(name in published)}
         if name in found:
-            rows = pd.concat(found[name], ignore_index=True)
-            others = [column for column in rows if column not in labels]
-            frames.append(rows.assign(**labels)[[*labels, *others]])
+            rows = pd.concat(found[name], ignore_index=True).assign(**labels)
+            frames.append(rows[[*LABELS, *(column for column in rows if column not in LABELS)]])
         elif dataset in reasons:
             frames.append(pd.DataFrame([labels | {"not_run": reasons[dataset]}]))
-    # As objects, so that whole numbers stay whole beside experiments that have none.
-    return pd.concat([frame.astype(object) for frame in frames], ignore_index=True)
+    return pd.concat(frames, ignore_index=True)
 
 
-def read_outcomes(
-    paths: str | Iterable[str], columns: Sequence[str]
-) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Read gathered CSVs: the rows of all experiments that were run, and why others were not.
+def gathered(snakemake: Any, asked: Any) -> Outcomes:
+    """Gather the parts that a report's job is given, and write the CSV of each kind.
 
-    If none was run, or there is no CSV, the frame has the columns given and no rows.
+    Where the report is made from gathered CSVs, as those that are published, they are read.
     """
-    files = [paths] if isinstance(paths, str) else paths
-    # As text: beside rows that lack them, pandas would make floats of whole numbers.
-    frames = [pd.read_csv(io.BytesIO(checked(file)), dtype=str) for file in files]
-    return split_outcomes(pd.concat(frames) if frames else pd.DataFrame(), columns)
+    if (files := snakemake.input.get("gathered")) is not None:
+        return Outcomes.read(files)
+    reasons = dict.fromkeys(asked.skipped, "left out by `skip` in the settings")
+    for record in map(Path, snakemake.input.unavailable):
+        reasons[record.stem] = unavailable_reason(record) or ""
+    there, texts = set(snakemake.input.parts), {}
+    for file in snakemake.output.gathered:
+        kind = Path(file).stem
+        parts = [part for own in asked.parts[kind].values() for part in own if part in there]
+        datasets = {name: asked.datasets[name] for name in asked.parts[kind]}
+        texts[kind] = gather(parts, datasets, reasons, asked.published)
+        write_csv(file, texts[kind])
+    return Outcomes(texts)
 
 
-def split_outcomes(
-    rows: pd.DataFrame, columns: Sequence[str]
-) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Divide gathered rows into those of experiments that were run, and reasons for the others."""
-    reasons: dict[str, str] = {}
-    if "not_run" in rows:
-        missing = rows[rows["not_run"].notna()]
-        reasons = dict(zip(missing["experiment"], missing["not_run"], strict=True))
-        rows = rows[rows["not_run"].isna()].drop(columns="not_run")
-    if not len(rows):
-        return pd.DataFrame(columns=list(columns)), reasons
-    return pd.read_csv(io.StringIO(rows.to_csv(index=False))), reasons
-
-
-if __name__ == "__main__":
-    with job(snakemake) as asked:
-        given = snakemake.input
-        reasons = dict.fromkeys(asked.skipped, "left out by `skip` in the settings")
-        for record in map(Path, given.get("unavailable", [])):
-            reasons[record.stem] = unavailable_reason(record) or ""
-        rows = gather(given.parts, asked.datasets, reasons, asked.published)
-        write_csv(snakemake.output[0], rows)
+def _texts(file: str | PathLike[str]) -> pd.DataFrame:
+    return pd.read_csv(io.BytesIO(checked(file)), dtype=str)

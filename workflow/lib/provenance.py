@@ -23,9 +23,9 @@ import rnca
 from rnca.files import replacing
 from workflow.data import DataError
 from workflow.data.prepared import Prepared, load_prepared
-from workflow.lib.requests import read_request, spelled
+from workflow.lib.requests import read_request
 
-_SHARD = re.compile(r"\.shard-\d+\.npz$")
+_SHARD = re.compile(r"\.shard\.npz$")
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas")
 
 
@@ -128,15 +128,18 @@ def mixed_versions(records: Iterable[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def write_record(path: str | os.PathLike[str], snakemake: Any) -> None:
-    """Write, beside an output of a job, its path, what it was made from and its sha256."""
+def write_record(path: str | os.PathLike[str], request: str, snakemake: Any) -> None:
+    """Write, beside an output of a job, its path, what it was made from and its sha256.
+
+    ``request`` is what the job was asked for when it began.
+    """
     if not has_record(path):
         return
     record = {
         "path": str(path),
         "sha256": _identity(path),
         "rule": snakemake.rule,
-        "request": spelled(snakemake.params.request),
+        "request": request,
         "request_file": snakemake.input.get("request"),
         "inputs": {str(file): _identity(file) for file in snakemake.input},
         "outputs": [str(file) for file in snakemake.output if has_record(file)],
@@ -180,7 +183,7 @@ def record_of(path: str | os.PathLike[str]) -> Path:
 def is_rendering(record: dict[str, Any]) -> bool:
     """Tell whether a job only renders or collects what others have computed."""
     rule = str(record["rule"])
-    return rule.endswith("_report") or rule in ("gather", "claims", "page", "summary", "data_table")
+    return rule.endswith("_report") or rule in ("claims", "page", "summary", "data_table")
 
 
 def _identity(path: str | os.PathLike[str]) -> str:

@@ -7,13 +7,15 @@ Tables, figures and the report can be rendered again from the published CSVs alo
 import hashlib
 import json
 import mimetypes
+import os
+import runpy
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import chdir
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 from rocrate.rocrate import ROCrate
@@ -21,19 +23,21 @@ from rocrate.rocrate import ROCrate
 from workflow.data import DataError
 from workflow.data.catalogue import CATALOGUE
 from workflow.data.sources import Bundle, File, Url
-from workflow.lib.exhibits import stage_names
+from workflow.lib.plan import Plan, Report
 from workflow.lib.provenance import (
     environment,
+    has_record,
     is_rendering,
     read_record,
     record_of,
     verify,
     write_text,
 )
-from workflow.lib.requests import spelled
+from workflow.lib.requests import ROOT, spelled
+from workflow.lib.settings import check
 from workflow.lib.verify import damages
 
-# One CSV per stage and kind, tables, and the report; pictures in CSVs are other people's data.
+# One CSV per stage and kind, tables, and the report.
 PUBLISHED = (
     "*/*.csv", "*/numbers.json", "tables/*.md", "tables/*.tex", "figures/*.svg", "claims.json",
     "report.html",
@@ -48,50 +52,71 @@ _BIOSCHEMAS = "https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE
 Jobs = Iterable[Mapping[str, Any]]
 
 
-def publish(run: Path, published: Path) -> int:
+def publish(plan: Plan, config: Mapping[str, Any], published: Path) -> int:
     """Replace what is published by what a run has made; return the number of files.
 
-    Its fits must come from one commit without changes, and so must its tables and figures; all
-    files, and those that they were made from, must be what their jobs wrote.
+    Each result must come from a clean commit and be what the present commit asks for (settings and
+    code), and what its job wrote; so must be what it was made from. The times of a stage must come
+    from one commit and one machine.
     """
-    records = _records(run)
-    fits = {name: record for name, record in records.items() if not is_rendering(record)}
-    for name, record in fits.items():
-        record["seconds"] = _seconds(run, name, str(record["rule"]))
-    commits = {
-        "fits": _commit(fits),
-        "rendering": _commit({name: each for name, each in records.items() if name not in fits}),
-    }
+    run, records = Path(plan.results), dict[str, dict[str, Any]]()
+    lacking, timed = list[str](), dict[str, dict[tuple[Any, ...], str]]()
+    for file, asked, job in plan.requests(config):
+        if not has_record(file):
+            continue
+        if not (Path(file).is_file() and record_of(file).is_file()):
+            lacking += [f"{file}: not made"]
+            continue
+        record = records[Path(file).relative_to(run).as_posix()] = read_record(file)
+        if record["request"] != asked:
+            lacking += [f"{file}: made with other settings or code"]
+        if job:
+            record["seconds"] = _benchmark(run / "benchmarks" / f"{job.name}.tsv")
+            if plan.stages[job.stage].kinds[job.kind].timed:
+                made_by = (record["environment"][key] for key in ("commit", "processor", "cores"))
+                timed.setdefault(job.stage, {}).setdefault(tuple(made_by), file)
+    if lacking:
+        raise DataError(
+            f"{run} is not finished, so nothing was published. {len(lacking)} files are not what "
+            f"the present commit asks for:\n{_listed(lacking)}\nRun it first: make paper"
+        )
+    _require_clean(records)
+    for stage, places in timed.items():
+        if len(places) > 1:
+            files = _listed(
+                f"{file}: {' '.join(map(str, place))}" for place, file in places.items()
+            )
+            raise DataError(
+                f"the times of stage {stage} come from several commits or machines:\n{files}\n"
+                "Delete those of all but one, and run again."
+            )
     verify(*_shown(run))
-    prepared = {file.stem: _benchmark(file) for file in run.glob("benchmarks/prepare/*.tsv")}
-    return _write(run, published, records, **commits, prepared_seconds=prepared)
+    prepared = {
+        file.name.partition(".")[0]: _benchmark(file)
+        for file in run.glob("benchmarks/data/*.prepare.tsv")
+    }
+    return _write(run, published, records, prepared)
 
 
-def render(published: Path, configfile: Path, config: Mapping[str, Any]) -> int:
+def render(published: Path, config: Mapping[str, Any]) -> int:
     """Make tables, figures and report again from the published CSVs, with the code there is now.
 
     Returns the number of files.
     """
-    _commit({"report.html": {"environment": environment()}})
+    _require_clean({"report.html": {"environment": environment()}})
     with TemporaryDirectory(prefix="rnca-render-") as directory:
-        run, record, records, made = rendered(published, configfile, config, Path(directory))
-        commits = {"fits": record["fits"], "rendering": _commit(made)}
-        kept = {"prepared_seconds": record["prepared_seconds"]}
-        return _write(run, published, records | made, **commits, **kept)
+        run, record, records, made = rendered(published, config, Path(directory))
+        return _write(run, published, records | made, record["prepared_seconds"])
 
 
 def rendered(
-    published: Path,
-    configfile: Path,
-    config: Mapping[str, Any],
-    place: Path,
-    target: str = "report.html",
+    published: Path, config: Mapping[str, Any], place: Path, target: str = "report.html"
 ) -> tuple[Path, dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Make a file of a run, and what it is made of, from the published CSVs in another directory.
+    """Make the claims or the report, and all it shows, from the published CSVs in another place.
 
-    The settings may differ from those of the published run in titles alone. A report that reads
-    what is not published, such as pictures, is not made again: its exhibits stay. Returns the run's
-    directory, the published record, and the records of what was published and of what was made.
+    The settings may differ from those of the published run in titles alone. A stage's report that
+    reads what is not published, such as pictures, is not made again: its exhibits stay. Returns the
+    run's directory, the published record, and the records of what stayed and of what was made.
     """
     record = json.loads((published / "record.json").read_text(encoding="utf-8"))
     if damaged := damages(published, record["files"]):
@@ -102,7 +127,6 @@ def rendered(
             f"other settings than those of the published run, {asked['run']}: only titles may "
             "differ when it is rendered again. Restore them, or run with them and publish that"
         )
-    rules = _renderable(record)
     records = {
         name: job
         | {
@@ -110,22 +134,58 @@ def rendered(
             "request": spelled(record["requests"][job["request_file"]]),
         }
         for name, job in record["jobs"].items()
-        if job["rule"] not in rules
     }
-    report = f"results/{asked['run']}/{target}"
     for name in ("docs", "resources", "workflow"):
         (place / name).symlink_to(Path(name).resolve())
     run = place / "results" / asked["run"]
     _restore(published, records, place, run)
-    command = [sys.executable, "-m", "snakemake", report, "--cores", "1"]
-    command += ["--snakefile", str(Path("Snakefile").resolve()), "--directory", str(place)]
-    # What no allowed rule makes is taken as it is there.
-    command += ["--configfile", str(configfile.resolve()), "--allowed-rules", *rules]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise DataError(f"the report cannot be rendered again:\n{done.stdout}{done.stderr}")
-    made = {name: each for name, each in _records(run).items() if each["rule"] in rules}
-    return run, record, records, made
+    with chdir(place):
+        plan = Plan(check(config))
+        remade = list(_render(plan, config, target))
+    names = [Path(file).relative_to(plan.results).as_posix() for file in remade]
+    made = {name: _records(run)[name] for name in names if has_record(name)}
+    return run, record, {name: records[name] for name in records.keys() - made.keys()}, made
+
+
+class _Files(list[str]):
+    """Inputs or outputs of a job, by name too, as Snakemake hands them to it."""
+
+    def __init__(self, **named: str | list[str]) -> None:
+        lists = ([files] if isinstance(files, str) else files for files in named.values())
+        super().__init__(str(file) for files in lists for file in files)
+        self.__dict__ |= named
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the files of a name."""
+        return self.__dict__.get(name, default)
+
+
+def _run(job: Report, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
+    """Run a job that renders without Snakemake; return what it has written."""
+    files = _Files(**outputs)
+    for file in files:
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+    given = _Files(**{**inputs, "request": job.request({})})
+    snakemake = SimpleNamespace(rule=job.rule, threads=1, input=given, output=files, log=[job.log])
+    try:
+        runpy.run_path(str(ROOT / "workflow" / job.script), {"snakemake": snakemake}, "__main__")
+    except SystemExit:
+        raise DataError(f"{job.rule}: cannot be rendered again; the reason is above") from None
+    return files
+
+
+def _render(plan: Plan, config: Mapping[str, Any], target: str) -> Iterator[str]:
+    """Make the claims or the report, and all it shows, from gathered CSVs; yield the files."""
+    for stage, shown in plan.exhibits.items():
+        job, own = plan.report(stage), plan.stages[stage]
+        others = [file for what in own.reads.values() for file in plan.parts(f"{stage}/{what}")]
+        if shown and not others and all(map(_is_published, job.outputs["gathered"])):
+            gathered = list(filter(os.path.isfile, job.outputs["gathered"]))
+            papers = {name: job.inputs[name] for name in own.paper}
+            inputs = {"gathered": gathered, **papers}
+            yield from _run(job, inputs, {"shown": job.outputs["shown"]})
+    for job in (plan.claims(), *([plan.page(config)] if target == "report.html" else [])):
+        yield from _run(job, job.inputs, job.outputs)
 
 
 def _untitled(settings: Any) -> Any:
@@ -133,21 +193,6 @@ def _untitled(settings: Any) -> Any:
     if not isinstance(settings, Mapping):
         return settings
     return {key: _untitled(value) for key, value in settings.items() if key != "title"}
-
-
-def _renderable(record: Mapping[str, Any]) -> list[str]:
-    """List the rules that render, but for reports that read results that are not published."""
-    results = f"results/{record['jobs']['report.html']['request_file'].split('/')[1]}/"
-    unpublished = {
-        job["rule"]
-        for job in record["jobs"].values()
-        for file in job["inputs"]
-        if file.startswith(results)
-        and file != job["request_file"]
-        and file.removeprefix(results) not in record["files"]
-    }
-    reports = {f"{stage}_report" for stage in stage_names()}
-    return [*sorted(reports - unpublished), "claims", "page"]
 
 
 def _restore(published: Path, records: dict[str, dict[str, Any]], place: Path, run: Path) -> None:
@@ -172,7 +217,12 @@ def _restore(published: Path, records: dict[str, dict[str, Any]], place: Path, r
 def _shown(run: Path) -> list[Path]:
     """List the files of a run that are published."""
     found = [file for pattern in PUBLISHED for file in run.glob(pattern)]
-    return [file for file in sorted(found) if "pictures" not in file.name and file.is_file()]
+    return [file for file in sorted(found) if _is_published(file) and file.is_file()]
+
+
+def _is_published(csv: str | os.PathLike[str]) -> bool:
+    """Tell whether a gathered CSV is published: pictures are other people's data."""
+    return "pictures" not in Path(csv).name
 
 
 def _records(run: Path) -> dict[str, dict[str, Any]]:
@@ -186,14 +236,22 @@ def _records(run: Path) -> dict[str, dict[str, Any]]:
     }
 
 
-def _write(run: Path, published: Path, records: dict[str, dict[str, Any]], **merged: Any) -> int:
+def _write(
+    run: Path, published: Path, records: dict[str, dict[str, Any]], prepared: Mapping[str, Any]
+) -> int:
     """Publish the shown files of a run with one record; return their number."""
     contents = {file.relative_to(run).as_posix(): file.read_bytes() for file in _shown(run)}
     files = {name: records[name]["sha256"] for name in contents}
     # The crate must hold the workflow.
     contents["Snakefile"] = Path("Snakefile").read_bytes()
     files["Snakefile"] = hashlib.sha256(contents["Snakefile"]).hexdigest()
-    merged |= {"published_by": environment()["commit"], "files": files, **_each_once(records)}
+    merged = {
+        "published_by": environment()["commit"],
+        "commits": _commits(records),
+        "prepared_seconds": prepared,
+        "files": files,
+        **_each_once(records),
+    }
     contents[CRATE] = crate(merged).encode()
     files[CRATE] = hashlib.sha256(contents[CRATE]).hexdigest()
     _replace(published, contents, merged)
@@ -227,7 +285,7 @@ def _replace(published: Path, contents: dict[str, bytes], record: dict[str, Any]
     for name, content in contents.items():
         (new / name).parent.mkdir(parents=True, exist_ok=True)
         (new / name).write_bytes(content)
-    write_text(new / "record.json", json.dumps(record, indent=1, sort_keys=True) + "\n")
+    write_text(new / "record.json", json.dumps(record, indent=1) + "\n")
     if published.is_dir():
         if (published / "bench").is_dir():
             shutil.copytree(published / "bench", new / "bench", dirs_exist_ok=True)
@@ -236,38 +294,40 @@ def _replace(published: Path, contents: dict[str, bytes], record: dict[str, Any]
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _seconds(run: Path, name: str, rule: str) -> float | None:
-    """Return how long the job of an output took; None if its benchmark is not found.
-
-    Benchmarks are named after what a job makes: the output without its suffixes or its directory,
-    with the last word of the rule where one directory or stem has several.
-    """
-    path, word = (run / "benchmarks" / name).with_suffix(""), rule.rpartition("_")[2]
-    stem = path.with_suffix("")
-    named = [path, stem, f"{stem}.{word}", path.parent / word, path.parent, path.parents[1] / rule]
-    found = (Path(f"{each}.tsv") for each in named)
-    return next((_benchmark(file) for file in found if file.is_file()), None)
-
-
-def _benchmark(file: Path) -> float:
-    """Read the seconds of a job from Snakemake's benchmark."""
+def _benchmark(file: Path) -> float | None:
+    """Read the seconds of a job from Snakemake's benchmark; None if there is none."""
+    if not file.is_file():
+        return None
     return float(file.read_text(encoding="utf-8").splitlines()[1].split("\t")[0])
 
 
-def _commit(records: dict[str, dict[str, Any]]) -> str:
-    """Return the one clean commit that all records come from."""
-    found: dict[str, str] = {}
-    for name, each in records.items():
-        found.setdefault(str(each["environment"]["commit"]), name)
-    if len(found) != 1 or any(commit.endswith("+changes") for commit in found):
-        listed = "\n".join(f"  {commit}: {name}, for one" for commit, name in found.items())
-        raise DataError(
-            f"only results of one commit, without changes, are published; these are of\n{listed}\n"
-            "Commit, and run again from that commit."
-        )
+def _require_clean(records: dict[str, dict[str, Any]]) -> None:
+    """Raise DataError unless all records come from commits without changes."""
+    found = {str(each["environment"]["commit"]): name for name, each in records.items()}
     if "None" in found:
         raise DataError("the commit of the results is unknown: run in a git clone of the project.")
-    return next(iter(found))
+    if changed := {commit: name for commit, name in found.items() if commit.endswith("+changes")}:
+        listed = _listed(f"{commit}: {name}, for one" for commit, name in changed.items())
+        raise DataError(
+            f"only results of commits without changes are published; these are of\n{listed}\n"
+            "Commit, and run again from that commit."
+        )
+
+
+def _listed(lines: Iterable[str]) -> str:
+    """Write lines below each other, at most ten."""
+    every = list(lines)
+    more = [f"and {len(every) - 10} more"] if len(every) > 10 else []
+    return "\n".join(f"  {line}" for line in (*every[:10], *more))
+
+
+def _commits(records: dict[str, dict[str, Any]]) -> dict[str, list[str]]:
+    """List the commits that the fits of each stage come from, and what renders."""
+    found: dict[str, set[str]] = {}
+    for name, record in records.items():
+        stage = "rendering" if is_rendering(record) else name.partition("/")[0]
+        found.setdefault(stage, set()).add(str(record["environment"]["commit"]))
+    return {stage: sorted(commits) for stage, commits in sorted(found.items())}
 
 
 def crate(record: Mapping[str, Any]) -> str:
@@ -292,7 +352,7 @@ def crate(record: Mapping[str, Any]) -> str:
             "name": "Snakefile",
             "sha256": record["files"]["Snakefile"],
             "description": "From public data to tables, figures, claims and report.",
-            "version": record["rendering"],
+            "version": record["published_by"],
             "conformsTo": {"@id": _BIOSCHEMAS},
             "encodingFormat": "text/x-python",
             "softwareRequirements": software,
@@ -314,8 +374,8 @@ def crate(record: Mapping[str, Any]) -> str:
         ],
         properties={
             "name": "Run of the workflow",
-            "description": f"The fits were made at commit {record['fits']}. record.json has the "
-            "settings, code, inputs, versions and time of each job.",
+            "description": "record.json has the commits, and the settings, code, inputs, versions "
+            "and time of each job.",
             "startTime": started,
             "endTime": ended,
         },

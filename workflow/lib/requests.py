@@ -26,35 +26,34 @@ PACKAGES = {"rnca": ROOT / "src" / "rnca", "workflow": ROOT / "workflow"}
 class Request:
     """The settings of a rule's jobs, and their code: a module relative to ``workflow/``.
 
-    A dry run, asked about when a job is planned since Snakemake does not know of it before, does
-    not write to ``directory``: it writes a request that has changed to another file, so that
-    Snakemake lists its job.
+    ``file`` is where a request is written, with wildcards. A dry run, asked about when a job is
+    planned since Snakemake does not know of it before, writes a request that has changed to another
+    file, so that Snakemake lists its job.
     """
 
     def __init__(
         self,
         script: str,
         settings: Mapping[str, Any] | Callable[[Any], Mapping[str, Any]],
-        directory: str,
+        file: str,
         is_dry_run: Callable[[], bool],
     ) -> None:
         self.script, self.settings = script, settings
-        self.directory, self.is_dry_run = directory, is_dry_run
+        self.place, self.is_dry_run = file, is_dry_run
 
-    def asked(self, wildcards: Any) -> dict[str, Any]:
-        """Return the request, for ``params``."""
+    def text(self, wildcards: Any) -> str:
+        """Return the request of a job."""
         settings = self.settings(wildcards) if callable(self.settings) else self.settings
-        return {"settings": dict(settings), "code": code_version(self.script)}
+        return spelled({"settings": dict(settings), "code": code_version(self.script)})
 
     def file(self, wildcards: Any) -> str:
-        """Return the file of the request, for ``input``, and write it if it has changed.
+        """Return the file of a job's request, for ``input``, and write it if it has changed.
 
         If that fails, or a file that is asked for cannot be read, Snakemake ends.
         """
-        path = Path(self.directory, Path(self.script).with_suffix(""), *map(str, wildcards))
-        path = path.with_name(f"{path.name}.json")
+        path = Path(self.place.format_map(dict(wildcards.items())))
         try:
-            text = spelled(self.asked(wildcards))
+            text = self.text(wildcards)
             if read_request(path) != text:
                 if self.is_dry_run():
                     path = Path(".snakemake", "rnca-dry-run", path)
@@ -68,8 +67,8 @@ class Request:
 
 
 def spelled(request: Mapping[str, Any]) -> str:
-    """Write a request in the one form in which requests are compared."""
-    return json.dumps(request, indent=1, sort_keys=True) + "\n"
+    """Write a request in the one form in which requests are compared: titles keep their order."""
+    return json.dumps(request, indent=1) + "\n"
 
 
 def read_request(path: str | os.PathLike[str]) -> str | None:

@@ -16,6 +16,7 @@ from snakemake.exceptions import WorkflowError
 from workflow.data.catalogue import CATALOGUE, Facts
 from workflow.data.own import OwnDataset
 from workflow.lib.exhibits import stage_names
+from workflow.lib.jobs import Job
 from workflow.lib.models import Name, Repeats, Settings, Stage, must, unknown_dataset
 from workflow.lib.strict_yaml import load
 
@@ -52,6 +53,10 @@ class RunSettings(Settings):
     def stages(self) -> dict[str, Stage]:
         """Return the settings of each stage, in the order of the report."""
         return {name: getattr(self, name) for name in stage_names()}
+
+    def jobs(self) -> list[Job]:
+        """List the jobs of all stages."""
+        return [job for stage in self.stages().values() for job in stage.jobs(self.seed)]
 
     def known(self) -> dict[str, Facts]:
         """Return what is known of each dataset, the user's own included."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from workflow.data.audit import leak_lines
 from workflow.lib.job import job
-from workflow.lib.outcomes import read_outcomes, unavailable_reason
+from workflow.lib.outcomes import Outcomes, unavailable_reason
 from workflow.lib.prose import known, read_numbers, tell
 from workflow.lib.provenance import checked, write_text
 
@@ -63,12 +63,11 @@ if __name__ == "__main__":
         not_run = {
             asked.titles[Path(file).parent.name].get(name, name): reason
             for file in given.get("outcomes", [])
-            for name, reason in read_outcomes(file, [])[1].items()
+            for name, reason in Outcomes.read([file]).rows(Path(file).stem)[1].items()
         }
         missing = {Path(file).stem: unavailable_reason(file) for file in given.get("records", [])}
-        leaks, _ = read_outcomes(
-            given.get("leaks", []), ["experiment", "part", "kind", "rows", "of"]
-        )
+        columns = ["experiment", "part", "kind", "rows", "of"]
+        leaks, _ = Outcomes.read(given.get("leaks", [])).rows("leaks", columns=columns)
         text = summary(
             "" if headline.startswith("nothing") else headline,
             findings,

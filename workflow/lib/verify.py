@@ -11,37 +11,68 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from snakemake.exceptions import WorkflowError
 
 from workflow.data import FetchError
 from workflow.data.catalogue import CATALOGUE
 from workflow.data.fetch import default_cache, fetch_source, mirror_directory
-from workflow.lib.provenance import is_rendering, read_record
+from workflow.lib.provenance import read_record
+from workflow.lib.settings import check
 
 # What `make publish` keeps of other commands, and the record itself.
 _UNRECORDED = re.compile(r"bench/|record\.json$")
-# Jobs that measure time, and the training of networks, in which rounding grows without bound.
-_NOT_REPEATABLE = {"rcca_deep", "rcca_svd", "rcca_timing", "rpca_times"}
-# Measured anew by each run; estimates of rounding errors, which are rounding errors themselves; and
-# what depends on where a solver stops or on ties in cross-validation.
-_NOT_COMPARED = re.compile(
-    "second|minute|peak_mb|megabytes|threads|smallest_pivot|predicted_error|solved|cost|chosen"
+
+
+class Tolerance(NamedTuple):
+    """How far numbers that are computed again agree, and why not further.
+
+    ``csv`` and ``columns`` are regular expressions, of ``<stage>/<kind>`` and of names.
+    """
+
+    csv: str
+    columns: str
+    relative: float | None  # to the largest number of the column; None: not compared
+    reason: str
+    least: float = 0.0  # what the largest number counts as at least
+    below: tuple[str, float] | None = None  # only in rows in which this column is smaller
+
+
+# The first one that matches holds.
+TOLERANCES = (
+    Tolerance("lupi/accuracy", "", None, "rows of lupi/settings, which are compared, as chosen"),
+    Tolerance("", "second|minute|peak_mb|megabytes|threads", None, "measured anew by each run"),
+    Tolerance("", "smallest_pivot|predicted_error", None, "estimates of rounding errors"),
+    Tolerance("", "solved|cost|chosen", None, "where a solver stops; ties in cross-validation"),
+    Tolerance(
+        "lupi|extensions",
+        "accuracy|error|nmi|power",
+        0.02,
+        "shares of classified rows: a solver that stops at an accuracy of 1e-3 lets rows near a "
+        "boundary change sides, by which cross-validation may choose another cost",
+    ),
+    Tolerance(
+        "autoencoder",
+        "(_error|_psnr)$",
+        1e-3,
+        "regressions that divide by eigenvalues near the rounding of double precision: errors "
+        "differ by 2e-5 between one thread and two; tables show 1e-3 of them",
+        below=("reg", 1e-12),
+    ),
+    Tolerance("", "sum", 1e-5, "correlations near zero have no relative accuracy", least=1.0),
+    Tolerance(
+        "",
+        "",
+        1e-5,
+        "features are in single precision, whose rounding is 6e-8 of a number; fits divide by the "
+        "square roots of small eigenvalues, down to 1e-4 or less",
+    ),
 )
-# The rows of lupi/settings.csv, which are compared, that cross-validation has chosen.
-_CHOSEN = "lupi/accuracy.csv"
-# Relative to the largest number of a column. Features are in single precision, whose rounding is
-# 6e-8 of a number; fits divide by the square roots of small eigenvalues, down to 1e-4 or less.
-# Numbers below 1e-9, a tolerance of double precision, count as zero.
-_TOLERANCE, _ZERO = 1e-5, 1e-9
-# Shares of rows that are classified rightly: a solver that stops at an accuracy of 1e-3 lets rows
-# near a boundary change sides, by which cross-validation may choose another cost.
-_COUNTED, _COUNTED_TOLERANCE = re.compile("(lupi|extensions)/.*(accuracy|error|nmi|power)"), 0.02
-# Below this reg an autoencoder's regression divides by eigenvalues near the rounding of double
-# precision: its errors differ by 2e-5 between one thread and two. Tables show 1e-3 of them.
-_SMALL_REG, _SMALL_REG_TOLERANCE = 1e-12, 1e-3
+# Smaller numbers, a tolerance of double precision, count as zero.
+_ZERO = 1e-9
 _SHOWN_DIFFERENCES = 10
 
 
@@ -81,10 +112,13 @@ def verify_published(published: Path, minutes: float) -> int:
         page = record["jobs"]["report.html"]["request_file"]
         config = record["requests"][page]["settings"]["config"]
         results = f"results/{config['run']}/"
-        jobs = repeatable(record, results)
+        jobs = repeatable(record)
         prepared = record["prepared_seconds"]
     except LookupError as error:
         print(f"Nothing can be recomputed: this record has no {error}.")
+        return 2
+    except WorkflowError as error:
+        print(f"Nothing can be recomputed: the settings are those of an earlier version. {error}")
         return 2
     with TemporaryDirectory(prefix="rnca-verify-") as directory:
         place = Path(directory)
@@ -114,24 +148,24 @@ def damages(published: Path, recorded: Mapping[str, str]) -> list[str]:
     ]
 
 
-def repeatable(record: Mapping[str, Any], results: str) -> list[Job]:
+def repeatable(record: Mapping[str, Any]) -> list[Job]:
     """List the jobs that made published rows and read data alone, not what other jobs made."""
-    published = {name: name for name in record["files"] if name != _CHOSEN}
-    for name, each in record["jobs"].items():
-        if each["rule"] == "gather" and name in published:
-            published |= {part.removeprefix(results): name for part in each["inputs"]}
-    jobs = {}
-    for each in record["jobs"].values():
-        if is_rendering(each) or each["rule"] in _NOT_REPEATABLE or each["seconds"] is None:
+    config = record["requests"][record["jobs"]["report.html"]["request_file"]]["settings"]["config"]
+    settings, published = check(config), record["files"]
+    jobs = []
+    for job in settings.jobs():
+        kind, rule = settings.stages()[job.stage].kinds[job.kind], f"{job.stage}_{job.kind}"
+        parts = {f"{job.place}.{what}.csv": f"{job.stage}/{what}.csv" for what in kind.csvs}
+        parts = {part: name for part, name in parts.items() if name in published}
+        made = record["jobs"].get(next(iter(parts), ""))
+        if not (made and kind.repeatable) or made["seconds"] is None:
             continue
-        made = [output.removeprefix(results) for output in each["outputs"]]
-        parts = {part: published[part] for part in made if part in published}
-        request, inputs = each["request_file"], dict(each["inputs"])
+        request, inputs = made["request_file"], dict(made["inputs"])
         inputs.pop(request)
-        if parts and all(file.startswith("data/prepared/") for file in inputs):
+        if all(file.startswith("data/prepared/") for file in inputs):
             asked = record["requests"][request]
-            jobs[request] = Job(each["rule"], parts, inputs, asked, each["seconds"])
-    return list(jobs.values())
+            jobs.append(Job(rule, parts, inputs, asked, made["seconds"]))
+    return jobs
 
 
 def choose(jobs: Iterable[Job], prepared: Mapping[str, float], seconds: float) -> list[Job]:
@@ -197,7 +231,7 @@ def launch(place: Path, targets: Iterable[str]) -> None:
 
 def report(published: Path, results: Path, sample: Sequence[Job]) -> int:
     """Print how far what was recomputed agrees with what is published; return the exit code."""
-    rows, values, changed = 0, 0, Counter[str]()
+    values, changed = 0, Counter[str]()
     different, failed = list[str](), list[str]()
     for job in sample:
         if not all((results / part).is_file() for part in job.parts):
@@ -205,9 +239,8 @@ def report(published: Path, results: Path, sample: Sequence[Job]) -> int:
             continue
         changed.update(deviations(job, read_record(results / next(iter(job.parts)))))
         for part, name in job.parts.items():
-            shape, lines = differences(published / name, results / part)
-            rows, values = rows + shape[0], values + shape[0] * shape[1]
-            different += lines
+            count, lines = differences(published / name, results / part)
+            values, different = values + count, different + lines
     if failed:
         print("These jobs failed:", *failed, sep="\n  ")
     if len(failed) == len(sample):
@@ -216,10 +249,8 @@ def report(published: Path, results: Path, sample: Sequence[Job]) -> int:
     for what, count in changed.items():
         print(f"{count} jobs were recomputed with other {what} than recorded.")
     print(
-        f"{len(sample) - len(failed)} jobs recomputed, {rows} rows: {values - len(different)} of "
-        f"{values} values agree. Tolerance, relative to the largest number of a column: "
-        f"{_TOLERANCE:g}; {_COUNTED_TOLERANCE:g} for shares of classified rows, "
-        f"{_SMALL_REG_TOLERANCE:g} for errors of autoencoders with a reg below {_SMALL_REG:g}."
+        f"{len(sample) - len(failed)} jobs recomputed: {values - len(different)} of {values} "
+        "values agree."
     )
     for line in different[:_SHOWN_DIFFERENCES]:
         print(f"  {line}")
@@ -234,42 +265,57 @@ def deviations(job: Job, record: Mapping[str, Any]) -> Iterator[str]:
         yield "data"
 
 
-def differences(published: Path, part: Path) -> tuple[tuple[int, ...], list[str]]:
-    """Compare the rows of a part with those rows of a published CSV that are most like them.
+def tolerances(kind: str, rows: pd.DataFrame) -> Any:
+    """Return what each cell of rows of a ``<stage>/<kind>`` may differ by; NaN if by anything."""
+    numbers = rows.apply(pd.to_numeric, errors="coerce")
+    allowed = np.full(rows.shape, np.nan)
+    for number, name in enumerate(rows.columns):
+        largest = np.nanmax(np.abs(numbers[name]), initial=0)
+        open_rows = np.ones(len(rows), dtype=bool)
+        for each in TOLERANCES:
+            if not (re.match(each.csv, kind) and re.search(each.columns, name)):
+                continue
+            wanted = open_rows
+            if each.below:
+                column, limit = each.below
+                wanted = open_rows & (numbers.get(column, np.inf) < limit)
+            if each.relative is not None:
+                size = max(largest, each.least)
+                allowed[wanted, number] = each.relative * size + _ZERO
+            open_rows = open_rows & ~wanted
+    return allowed
 
-    The rows of a part follow each other in the published CSV; where they begin is not recorded.
-    Returns how many rows and columns were compared, and a line for each value that differs.
+
+def differences(published: Path, part: Path) -> tuple[int, list[str]]:
+    """Compare a part with the published rows of its job.
+
+    Rows that were published before they named their job follow each other where they are most like
+    those of the part. Returns how many values were compared, and a line for each that differs.
     """
-    found, expected = (pd.read_csv(file, dtype=str).fillna("") for file in (part, published))
+    ours, expected = (pd.read_csv(file, dtype=str).fillna("") for file in (part, published))
     if "experiment" in expected:
         expected = expected[expected["experiment"] == part.parent.name]
-    columns = [name for name in found.columns.astype(str) if not _NOT_COMPARED.search(name)]
-    ours, theirs = (each.reindex(columns=columns, fill_value="") for each in (found, expected))
+    if "stem" in expected:
+        expected = expected[expected["stem"] == part.name.partition(".")[0]]
+    theirs = expected.reindex(columns=ours.columns, fill_value="")
+    if len(theirs) < len(ours) or ("stem" in expected and len(theirs) > len(ours)):
+        count = f"{len(theirs)} rows of {part.parent.name}/{part.name}, recomputed {len(ours)}"
+        return ours.size, [f"{published}: {count}"]
+    allowed = tolerances(f"{published.parent.name}/{published.stem}", ours)
     numbers, others = (
         each.apply(pd.to_numeric, errors="coerce").to_numpy(float) for each in (ours, theirs)
     )
-    stage = published.parent.name
-    is_counted = [bool(_COUNTED.match(f"{stage}/{name}")) for name in columns]
-    tolerance = np.where(is_counted, _COUNTED_TOLERANCE, _TOLERANCE)
-    if stage == "autoencoder" and "reg" in columns:
-        is_small = numbers[:, columns.index("reg")] < _SMALL_REG
-        is_error = [name.endswith(("_error", "_psnr")) for name in columns]
-        tolerance = np.where(np.outer(is_small, is_error), _SMALL_REG_TOLERANCE, tolerance)
-    # Sums of correlations absolutely: a correlation near zero has no relative accuracy.
-    least = [float("sum" in name) for name in columns]
-    allowed = tolerance * np.fmax(np.nanmax(np.abs(numbers), axis=0, initial=0), least) + _ZERO
     texts, other_texts = ours.to_numpy(str), theirs.to_numpy(str)
 
     def differ(start: int) -> Any:
         rows = slice(start, start + len(ours))
-        return ~(np.abs(numbers - others[rows]) <= allowed) & (texts != other_texts[rows])
+        is_near = np.abs(numbers - others[rows]) <= allowed
+        return ~is_near & (texts != other_texts[rows]) & ~np.isnan(allowed)
 
     starts = range(len(theirs) - len(ours) + 1)
-    if not starts:
-        return texts.shape, [f"{published}: has fewer rows than {part.parent.name}/{part.name}"]
     first = min(starts, key=lambda start: np.count_nonzero(differ(start)))
-    return texts.shape, [
-        f"{published}, line {theirs.index[first + row] + 2}, {columns[column]}: "
+    return int(np.count_nonzero(~np.isnan(allowed))), [
+        f"{published}, line {theirs.index[first + row] + 2}, {ours.columns[column]}: "
         f"{other_texts[first + row, column]}, recomputed {texts[row, column]}"
         for row, column in np.argwhere(differ(first))
     ]

@@ -42,13 +42,12 @@ def refuse_dependent(factor: "Factor", info: int, view: int, n: int) -> None:
         )
 
 
-def refuse_above_one(correlations: Matrix, whitened: "Whitened", m_x: int, m_y: int) -> None:
+def refuse_above_one(correlations: Matrix, x: "Factor", y: "Factor", m_x: int, m_y: int) -> None:
     """Refuse correlations above 1, of the first m_x and m_y features."""
-    x, y = whitened.x, whitened.y
     if correlations[0] > 1 + ROUNDING:
         raise FloatingPointError(
             f"the largest canonical correlation came out as {correlations[0]:.8f}, above 1: "
-            f"the covariances are too ill-conditioned for reg={whitened.regs} (smallest pivots "
+            f"the covariances are too ill-conditioned for reg={(x.reg, y.reg)} (smallest pivots "
             f"{x.pivots[:m_x].min():.1e} and {y.pivots[:m_y].min():.1e}). "
             'Raise reg, use fewer features, or dtype="float64".'
         )

@@ -1,5 +1,6 @@
 """Data of one's own: every kind of file, every mistake, and ``python -m workflow.data``."""
 
+import json
 import os
 import runpy
 import subprocess
@@ -227,8 +228,10 @@ def test_labels_are_text():
 
 def test_files_that_change_while_they_are_read_are_refused(tmp_path, capsys):
     settings = {"entry": NPY, "own": {"x.npy": "0" * 64}}
+    request = tmp_path / "request.json"
+    request.write_text(json.dumps({"settings": settings}), encoding="utf-8")
     job = SimpleNamespace(
-        params=SimpleNamespace(request={"settings": settings}),
+        input=SimpleNamespace(request=request),
         output=[str(tmp_path / "out")],
         wildcards=SimpleNamespace(dataset="mine"),
         log=[str(tmp_path / "log")],

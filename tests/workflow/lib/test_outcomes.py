@@ -1,11 +1,12 @@
 """Gathered CSVs: rows of all experiments, or the reasons why one was not run."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from projects import write_with_record
 from workflow.data import DataError
-from workflow.lib.outcomes import gather, read_outcomes, unavailable_reason
+from workflow.lib.outcomes import Outcomes, gather, unavailable_reason
 
 REASONS = {"mnist": 'no source, "none" at all\nsee the log', "digits": "left out"}
 
@@ -20,7 +21,7 @@ def test_whole_numbers_stay_whole_beside_what_was_not_run_and_what_has_no_rows(w
     parts = [written("one/a.csv", part), written("none/a.csv", part[["m"]].iloc[:0])]
     datasets = {"gone": "mnist", "none": "rings", "one": "rings", "out": "digits"}
     file = written("all.csv", gather(parts, datasets, REASONS))
-    rows, reasons = read_outcomes(file, [])
+    rows, reasons = Outcomes.read([file]).rows("all")
     assert reasons == {"gone": REASONS["mnist"], "out": REASONS["digits"]}
     labels = {"experiment": ["one"] * 2, "dataset": ["rings"] * 2, "published": [False] * 2}
     pd.testing.assert_frame_equal(rows, pd.DataFrame(labels).join(part))
@@ -29,15 +30,23 @@ def test_whole_numbers_stay_whole_beside_what_was_not_run_and_what_has_no_rows(w
 def test_parts_follow_the_settings_and_stay_in_order(written):
     parts = [written(f"{name}/{n}.csv", pd.DataFrame({"n": [n]})) for name in "ab" for n in (1, 0)]
     rows = gather(parts, {"b": "rings", "a": "rings"}, {}, published=["a"])
-    assert list(rows.columns) == ["experiment", "dataset", "published", "n"]
-    expected = [["b", False, 1], ["b", False, 0], ["a", True, 1], ["a", True, 0]]
-    assert rows[["experiment", "published", "n"]].to_numpy().tolist() == expected
+    assert list(rows.columns) == ["experiment", "dataset", "published", "stem", "n"]
+    expected = ["b False 1 1", "b False 0 0", "a True 1 1", "a True 0 0"]
+    columns = ["experiment", "published", "stem", "n"]
+    assert [" ".join(row) for row in rows[columns].to_numpy()] == expected
+
+
+def test_numbers_are_gathered_as_they_are_written(written):
+    """Read and written once more, the last digit of some would change."""
+    numbers = np.random.default_rng(0).standard_normal(1000)
+    text = gather([written("a/0.x.csv", pd.DataFrame({"n": numbers}))], {"a": ""}, {})["n"]
+    assert text.tolist() == [repr(float(number)) for number in numbers]
 
 
 @pytest.mark.parametrize("files", [[], ["gone.csv"]])
 def test_nothing_run_has_the_columns_asked_for(written, files):
     paths = [written(file, gather([], {"gone": "mnist"}, REASONS)) for file in files]
-    rows, reasons = read_outcomes(paths, ["experiment", "m"])
+    rows, reasons = Outcomes.read(paths).rows("gone", columns=["experiment", "m"])
     assert rows.empty
     assert list(rows.columns) == ["experiment", "m"]
     assert list(reasons) == ["gone"] * len(files)
@@ -46,7 +55,7 @@ def test_nothing_run_has_the_columns_asked_for(written, files):
 def test_rows_made_for_another_request_are_refused(written):
     path = written("all.csv", pd.DataFrame({"m": [1]}), "another")
     with pytest.raises(DataError, match="made with other settings or code"):
-        read_outcomes(path, [])
+        Outcomes.read([path])
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"not_run": 3}', "[" * 100_000])

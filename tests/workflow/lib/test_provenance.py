@@ -160,7 +160,7 @@ def test_frame_that_was_copied_with_its_record_is_refused(csv):
         ("data/prepared/digits", True),
         ("results/test/report.html", True),
         ("results/test/rcca/digits/fourier-0.split.npz", True),
-        ("results/test/rcca/digits/fourier-0.shard-1.npz", False),
+        ("results/test/rcca/digits/fourier-0-1.shard.npz", False),
         ("results/test/claims.json", True),
         ("results/test/requests/page.json", False),
         ("data/fetched/mnist.json", False),

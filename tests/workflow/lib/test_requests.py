@@ -84,8 +84,8 @@ def test_plan_that_cannot_read_what_is_asked_for_ends_with_a_sentence(tmp_path, 
     def settings(wildcards):
         return {"own": Path(tmp_path, "own.npy").read_text()}
 
-    request = requests.Request("lib/job.py", settings, str(tmp_path), lambda: False)
+    request = requests.Request("lib/job.py", settings, f"{tmp_path}/job.json", lambda: False)
     with pytest.raises(SystemExit) as ended:
-        request.file([])
+        request.file({})
     assert ended.value.code == os.EX_IOERR
     assert "The jobs cannot be planned: [Errno 2]" in capsys.readouterr().err

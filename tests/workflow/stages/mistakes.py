@@ -110,7 +110,7 @@ MISTAKES = {
         ("digits.maps", ["fourier", "fourier"], "must not repeat a value"),
         ("digits.maps", ["sine"], "'linear', 'fourier' or 'nystroem'"),
         ("digits-wide.variant_of", "speec", "variant_of: is no other experiment; got 'speec'"),
-        ("digits.dcca.hiden", [3], "unknown key; did you mean 'hidden'?"),
+        ("digits.dcca.width", [3], "unknown key; did you mean 'widths'?"),
         ("digits.dcca.batch_size", 4, "dcca.batch_size: must exceed components = 3 by two"),
         ("digits.kcca.sizes", [200, 100], "must increase"),
         ("digits.kcca.sizes", [2, 100], "kcca.sizes: must be larger than components = 3"),

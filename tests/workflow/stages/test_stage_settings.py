@@ -84,7 +84,7 @@ def test_rpca_comparisons_and_races_get_what_they_depend_on_and_no_more():
 @pytest.mark.parametrize(
     ("name", "without", "unmade"),
     [
-        ("bounds", ["sweeps"], {"bounds"}),
+        ("bounds", ["sweeps"], {"bounds", "tightness"}),
         ("bounds", ["theorem4"], {"theorem4", "regularised_correlations", "estimates"}),
         ("extensions", ["clustering"], set()),
         ("extensions", ["clustering", "shapes"], {"extensions_clustering"}),

@@ -10,10 +10,6 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from workflow.lib.chart import NARROW, WIDE, document, state_group, text
-from workflow.lib.job import by_name, job
-from workflow.lib.outcomes import read_outcomes
-from workflow.lib.provenance import write_text
-from workflow.stages.autoencoder.report import ERROR_COLUMNS, autoencoder_summary
 
 # States of the switch; the one that the page begins with comes last.
 NAMES = {
@@ -85,13 +81,3 @@ def _image(pixels: NDArray[np.uint8], top: float, width: float, height: float) -
     content = base64.b64encode(file.getvalue()).decode("ascii")
     size = f'y="{top:.1f}" width="{width}" height="{height:.1f}"'
     return f'<image {size} href="data:image/png;base64,{content}"/>'
-
-
-if __name__ == "__main__":
-    with job(snakemake) as asked:
-        out = by_name(snakemake.output)
-        pictures, _ = read_outcomes(snakemake.input.pictures, PICTURE_COLUMNS)
-        errors, _ = read_outcomes(snakemake.input.errors, ERROR_COLUMNS)
-        summary = autoencoder_summary(errors)
-        for name, figure in reconstructions_figures(pictures, summary, asked.titles).items():
-            write_text(out[f"{name}.svg"], figure)

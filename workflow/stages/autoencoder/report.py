@@ -1,4 +1,4 @@
-"""Table and sentence of stage autoencoder: errors and times beside linear PCA."""
+"""Table, sentence and figure of stage autoencoder: errors and times beside linear PCA."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from workflow.lib.job import by_name, job
-from workflow.lib.outcomes import read_outcomes
+from workflow.lib.outcomes import Outcomes, gathered
 from workflow.lib.provenance import write_csv, write_text
 from workflow.lib.tables import (
     by_experiment,
@@ -16,6 +16,7 @@ from workflow.lib.tables import (
     titled_table,
     write_numbers,
 )
+from workflow.stages.autoencoder.figures import PICTURE_COLUMNS, reconstructions_figures
 
 Titles = Mapping[str, str]
 METHODS = {
@@ -159,13 +160,26 @@ def numbers(summary: pd.DataFrame) -> dict[str, Any]:
     return found
 
 
+def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -> None:
+    """Write the tables and figures of the stage, and what they say.
+
+    ``asked`` are the settings of the report, ``given`` the other files it reads, ``out`` the files
+    it writes by their names.
+    """
+    titles = asked.titles
+    errors, not_run = outcomes.rows("errors", columns=ERROR_COLUMNS)
+    pictures, _ = outcomes.rows("pictures", columns=PICTURE_COLUMNS)
+    summary = autoencoder_summary(errors)
+    published = pd.read_csv(given.published), asked.published
+    write_csv(out["autoencoder.csv"], summary)
+    table = autoencoder_table(summary, not_run, titles, *published)
+    write_text(out["autoencoder.md"], table)
+    for name, figure in reconstructions_figures(pictures, summary, titles).items():
+        write_text(out[f"{name}.svg"], figure)
+    write_numbers(out["numbers.json"], numbers(summary))
+
+
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        given, out, titles = snakemake.input, by_name(snakemake.output), asked.titles
-        errors, not_run = read_outcomes(given.errors, ERROR_COLUMNS)
-        summary = autoencoder_summary(errors)
-        published = pd.read_csv(given.published), asked.published
-        write_csv(out["autoencoder.csv"], summary)
-        table = autoencoder_table(summary, not_run, titles, *published)
-        write_text(out["autoencoder.md"], table)
-        write_numbers(out["numbers.json"], numbers(summary))
+        outcomes = gathered(snakemake, asked)
+        report(outcomes, asked, snakemake.input, by_name(snakemake.output.shown))

@@ -1,13 +1,14 @@
 """Settings of stage autoencoder, and what its jobs cost."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import ceil
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from workflow.data.catalogue import Facts, facts_of
 from workflow.lib import models
+from workflow.lib.jobs import Job, Kind
 from workflow.lib.models import Count, Distinct, Experiments, Positive, Repeats
 from workflow.lib.resources import PROCESSES_MB
 
@@ -105,6 +106,19 @@ class Experiment(models.Experiment):
 
 class Autoencoder(Experiments[Experiment]):
     """Pictures reconstructed from a few numbers (Section 5.4): experiments by name."""
+
+    kinds: ClassVar[Mapping[str, Kind]] = {
+        "fit": Kind("stages/autoencoder/fit.py", ("errors", "pictures"))
+    }
+    paper: ClassVar[Mapping[str, str]] = {"published": "autoencoder.csv"}
+
+    def jobs(self, seed: int) -> Iterator[Job]:
+        """Yield every job of the stage."""
+        for name, each in self.items():
+            for part, repeats in each.parts().items():
+                asked = each.job(name=name, seed=seed, repeats=repeats)
+                size, data = each.mem_mb(), each.dataset
+                yield Job("autoencoder", "fit", name, part, asked, size, data)
 
 
 SETTINGS = Autoencoder

@@ -43,6 +43,24 @@ def bounds_figure(summary: pd.DataFrame, titles: Mapping[str, str]) -> list[Pane
     return panels
 
 
+def tightness_figure(summary: pd.DataFrame, names: Mapping[str, str]) -> list[Panel]:
+    """RPCA's error of the first sweep between its bounds, over n/√m; ``names`` are theirs."""
+    rows = summary[summary["panel"] == "rpca"]
+    rows = rows[rows["experiment"] == rows["experiment"].iloc[0]]
+    panels = []
+    for varying, own in rows.sort_values("value").groupby("varying", sort=False):
+        over = (own["n"] / np.sqrt(own["m"])).to_numpy()
+        marks = [Series("fourier", own["value"], own["rms"].to_numpy() / over, "error", "error")]
+        for column, name in names.items():
+            bound = own[column].to_numpy() / over
+            if np.isfinite(bound).any():
+                marks.append(Series("other", own["value"], bound, name, name, marks=False))
+        x = logarithmic([own["value"]], "rows n" if varying == "n" else "random features m")
+        y = logarithmic([mark.y for mark in marks], "‖K̂ − K‖ over n/√m")
+        panels.append(Panel(x, y, marks, height=300))
+    return panels
+
+
 def theorem4_figure(counterexample: pd.DataFrame) -> list[Panel]:
     """Error over Theorem 4's bound against m/n, by n, for the features and γ of the worst case."""
     if not len(counterexample):

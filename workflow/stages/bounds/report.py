@@ -9,9 +9,15 @@ import pandas as pd
 
 from workflow.lib.chart import save
 from workflow.lib.job import by_name, job
-from workflow.lib.provenance import read_csv, write_csv, write_text
+from workflow.lib.outcomes import Outcomes, gathered
+from workflow.lib.provenance import write_csv, write_text
 from workflow.lib.tables import half_width, number, titled_table, write_numbers
-from workflow.stages.bounds.figures import bounds_figure, correlations_figure, theorem4_figure
+from workflow.stages.bounds.figures import (
+    bounds_figure,
+    correlations_figure,
+    theorem4_figure,
+    tightness_figure,
+)
 from workflow.stages.bounds.fit import MOMENTS
 from workflow.stages.bounds.norms import (
     cca_bound,
@@ -475,36 +481,45 @@ def of_estimates(summary: pd.DataFrame) -> dict[str, Any]:
     return dict(zip(at["estimate"], at["error"], strict=True)) if len(at) else {}
 
 
+def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -> None:
+    """Write the tables and figures of the stage, and what they say.
+
+    ``asked`` are the settings of the report, ``given`` the other files it reads, ``out`` the files
+    it writes by their names.
+    """
+    found: dict[str, Any] = {}
+    if "draws" in outcomes.texts:
+        drawn = draws(outcomes.rows("draws")[0], asked.fixed)
+        summary = points(drawn, pd.read_csv(given.published), asked.published)
+        fits = power_laws(drawn, summary)
+        write_csv(out["points.csv"], summary)
+        write_csv(out["bounds.csv"], fits)
+        split = pieces(drawn, summary)
+        write_csv(out["bounds_pieces.csv"], split)
+        write_csv(out["tightness.csv"], tightness(summary))
+        write_text(out["bounds.md"], bounds_table(fits, split, asked.titles))
+        save(bounds_figure(summary, asked.titles), out, "bounds", columns=2)
+        save(tightness_figure(summary, BOUNDS), out, "tightness", columns=2)
+        found |= of_sweeps(fits, split, summary)
+    if "counterexample" in outcomes.texts:
+        counterexample = against_the_bound(outcomes.rows("counterexample")[0])
+        drawn = outcomes.rows("correlations")[0]
+        correlations, estimates = against_m(drawn), estimates_by_m(drawn)
+        write_csv(out["theorem4.csv"], counterexample)
+        write_csv(out["regularised_correlations.csv"], correlations)
+        write_csv(out["estimates.csv"], estimates)
+        write_text(out["estimates.md"], estimates_table(estimates))
+        write_text(out["theorem4.md"], theorem4_table(counterexample))
+        write_text(out["regularised_correlations.md"], correlations_table(correlations))
+        save(theorem4_figure(counterexample), out, "theorem4")
+        save(correlations_figure(correlations), out, "regularised_correlations")
+        found["theorem4"] = of_counterexample(counterexample)
+        found["correlations"] = of_correlations(correlations)
+        found["estimates"] = of_estimates(estimates)
+    write_numbers(out["numbers.json"], found)
+
+
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        given, out = snakemake.input, by_name(snakemake.output)
-        found: dict[str, Any] = {}
-        if given.get("draws"):
-            drawn = draws(read_csv(given.draws[0]), asked.fixed)
-            summary = points(drawn, pd.read_csv(given.published), asked.published)
-            fits = power_laws(drawn, summary)
-            write_csv(out["points.csv"], summary)
-            write_csv(out["bounds.csv"], fits)
-            split = pieces(drawn, summary)
-            write_csv(out["bounds_pieces.csv"], split)
-            write_csv(out["tightness.csv"], tightness(summary))
-            write_text(out["bounds.md"], bounds_table(fits, split, asked.titles))
-            save(bounds_figure(summary, asked.titles), out, "bounds", columns=2)
-            found |= of_sweeps(fits, split, summary)
-        if given.get("theorem4"):
-            files = by_name(given.theorem4)
-            counterexample = against_the_bound(read_csv(files["counterexample.csv"]))
-            drawn = read_csv(files["correlations.csv"])
-            correlations, estimates = against_m(drawn), estimates_by_m(drawn)
-            write_csv(out["theorem4.csv"], counterexample)
-            write_csv(out["regularised_correlations.csv"], correlations)
-            write_csv(out["estimates.csv"], estimates)
-            write_text(out["estimates.md"], estimates_table(estimates))
-            write_text(out["theorem4.md"], theorem4_table(counterexample))
-            write_text(out["regularised_correlations.md"], correlations_table(correlations))
-            save(theorem4_figure(counterexample), out, "theorem4")
-            save(correlations_figure(correlations), out, "regularised_correlations")
-            found["theorem4"] = of_counterexample(counterexample)
-            found["correlations"] = of_correlations(correlations)
-            found["estimates"] = of_estimates(estimates)
-        write_numbers(out["numbers.json"], found)
+        outcomes = gathered(snakemake, asked)
+        report(outcomes, asked, snakemake.input, by_name(snakemake.output.shown))

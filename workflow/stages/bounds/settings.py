@@ -1,11 +1,13 @@
 """Settings of stage bounds, and what its jobs cost."""
 
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from math import ceil
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from workflow.lib.jobs import Job, Kind
 from workflow.lib.models import (
     Count,
     Distinct,
@@ -176,6 +178,28 @@ class Bounds(Settings, Stage):
         None, description="the counterexample to Theorem 4, and what holds in its place"
     )
 
+    kinds: ClassVar[Mapping[str, Kind]] = {
+        "sweep": Kind("stages/bounds/fit.py", ("draws",), minutes=30),
+        "theorem4": Kind("stages/bounds/theorem4.py", ("counterexample", "correlations")),
+    }
+    paper: ClassVar[Mapping[str, str]] = {"published": "fig_bounds.csv"}
+
+    def jobs(self, seed: int) -> Iterator[Job]:
+        """Yield every job of the stage."""
+        for name, sweep in self.sweeps.items():
+            own = sweep.model_dump(mode="json") | {"name": name, "seed": seed}
+            for number, block in enumerate(sweep.blocks()):
+                stem = f"block-{number}"
+                yield Job("bounds", "sweep", name, stem, own | block, sweep.mem_mb())
+        if part := self.theorem4:
+            asked = part.model_dump(mode="json") | {"seed": seed}
+            yield Job("bounds", "theorem4", "theorem4", "all", asked, part.mem_mb())
+
+    def report(self) -> dict[str, Any]:
+        """Return the settings of the report."""
+        fixed = {name: sweep.fixed.model_dump() for name, sweep in self.sweeps.items()}
+        return super().report() | {"fixed": fixed}
+
     def __bool__(self) -> bool:
         return bool(self.sweeps) or self.theorem4 is not None
 
@@ -186,12 +210,6 @@ class Bounds(Settings, Stage):
     def published(self) -> list[str]:
         """List the sweeps over the paper's points."""
         return [name for name, sweep in self.sweeps.items() if sweep.published]
-
-    def largest_mem_mb(self) -> int:
-        """Return the memory of the largest job."""
-        jobs: list[Sweep | Theorem4] = [*self.sweeps.values()]
-        jobs += [self.theorem4] if self.theorem4 else []
-        return max((each.mem_mb() for each in jobs), default=0)
 
 
 SETTINGS = Bounds

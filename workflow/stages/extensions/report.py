@@ -7,7 +7,7 @@ import pandas as pd
 
 from workflow.lib.chart import save
 from workflow.lib.job import by_name, job
-from workflow.lib.outcomes import read_outcomes
+from workflow.lib.outcomes import Outcomes, gathered
 from workflow.lib.provenance import write_csv, write_text
 from workflow.lib.tables import (
     number,
@@ -145,36 +145,46 @@ def of_dependence(power: pd.DataFrame) -> dict[str, Any]:
     return found
 
 
+def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -> None:
+    """Write the tables and figures of the stage, and what they say.
+
+    ``asked`` are the settings of the report, ``given`` the other files it reads, ``out`` the files
+    it writes by their names.
+    """
+    titles = asked.titles
+    found: dict[str, Any] = {}
+    if {"shapes", "clustering"} & outcomes.texts.keys():
+        scores, not_run = outcomes.rows("shapes", "clustering", columns=CLUSTERING_COLUMNS)
+        points, _ = outcomes.rows("points", columns=POINT_COLUMNS)
+        pictures = titles.get("clustering")
+        sets = SHAPE_TITLES | {"subset": f"{pictures}, some", "all": f"{pictures}, all"}
+        missing = {titles[part]: reason for part, reason in not_run.items()}
+        summary = clustering_summary(scores)
+        table = clustering_table(summary, sets, missing)
+        write_text(out["extensions_clustering.md"], table)
+        write_csv(out["extensions_clustering.csv"], summary)
+        save(clustering_figure(summary, sets), out, "extensions_clustering", columns=2)
+        if "extensions_shapes.svg" in out:
+            save(shapes_figure(points, sets), out, "extensions_shapes", columns=4)
+        found["clustering"] = of_clustering(summary)
+    if "discriminants" in outcomes.texts:
+        errors, not_run = outcomes.rows("discriminants", columns=ERROR_COLUMNS)
+        title = titles["discriminants"]
+        summary = discriminants_summary(errors)
+        table = discriminants_table(summary, title, not_run.get("discriminants"))
+        write_text(out["extensions_discriminants.md"], table)
+        write_csv(out["extensions_discriminants.csv"], summary)
+        save(discriminants_figure(summary, title), out, "extensions_discriminants")
+        found["discriminants"] = of_discriminants(summary)
+    if "dependence" in outcomes.texts:
+        power, _ = outcomes.rows("dependence", columns=POWER_COLUMNS)
+        write_csv(out["extensions_dependence.csv"], power[POWER_COLUMNS])
+        save(dependence_figure(power), out, "extensions_dependence", columns=3)
+        found["dependence"] = of_dependence(power)
+    write_numbers(out["numbers.json"], found)
+
+
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        given, out, titles = snakemake.input, by_name(snakemake.output), asked.titles
-        found: dict[str, Any] = {}
-        if files := [*given.get("shapes", []), *given.get("clustering", [])]:
-            scores, not_run = read_outcomes(files, CLUSTERING_COLUMNS)
-            points, _ = read_outcomes(given.get("points", []), POINT_COLUMNS)
-            pictures = titles.get("clustering")
-            sets = SHAPE_TITLES | {"subset": f"{pictures}, some", "all": f"{pictures}, all"}
-            missing = {titles[part]: reason for part, reason in not_run.items()}
-            summary = clustering_summary(scores)
-            table = clustering_table(summary, sets, missing)
-            write_text(out["extensions_clustering.md"], table)
-            write_csv(out["extensions_clustering.csv"], summary)
-            save(clustering_figure(summary, sets), out, "extensions_clustering", columns=2)
-            if "extensions_shapes.svg" in out:
-                save(shapes_figure(points, sets), out, "extensions_shapes", columns=4)
-            found["clustering"] = of_clustering(summary)
-        if files := given.get("discriminants", []):
-            errors, not_run = read_outcomes(files, ERROR_COLUMNS)
-            title = titles["discriminants"]
-            summary = discriminants_summary(errors)
-            table = discriminants_table(summary, title, not_run.get("discriminants"))
-            write_text(out["extensions_discriminants.md"], table)
-            write_csv(out["extensions_discriminants.csv"], summary)
-            save(discriminants_figure(summary, title), out, "extensions_discriminants")
-            found["discriminants"] = of_discriminants(summary)
-        if files := given.get("dependence", []):
-            power, _ = read_outcomes(files, POWER_COLUMNS)
-            write_csv(out["extensions_dependence.csv"], power[POWER_COLUMNS])
-            save(dependence_figure(power), out, "extensions_dependence", columns=3)
-            found["dependence"] = of_dependence(power)
-        write_numbers(out["numbers.json"], found)
+        outcomes = gathered(snakemake, asked)
+        report(outcomes, asked, snakemake.input, by_name(snakemake.output.shown))

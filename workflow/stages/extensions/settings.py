@@ -1,6 +1,6 @@
 """Settings of stage extensions, and what its jobs cost."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import ceil
 from typing import Any, ClassVar, Literal
 
@@ -8,6 +8,7 @@ from pydantic import Field
 
 from workflow.data.catalogue import Facts, facts_of
 from workflow.lib import models
+from workflow.lib.jobs import Job, Kind
 from workflow.lib.models import Count, Distinct, Increasing, Positive, Repeats, Settings, Stage
 from workflow.lib.resources import PROCESSES_MB
 
@@ -143,6 +144,20 @@ class Extensions(Settings, Stage):
         "parabola and a circle",
     )
 
+    kinds: ClassVar[Mapping[str, Kind]] = {
+        "shapes": Kind("stages/extensions/shapes.py", ("shapes", "points")),
+        "clustering": Kind("stages/extensions/clustering.py", ("clustering",)),
+        "discriminants": Kind("stages/extensions/discriminants.py", ("discriminants",)),
+        "dependence": Kind("stages/extensions/dependence.py", ("dependence",)),
+    }
+
+    def jobs(self, seed: int) -> Iterator[Job]:
+        """Yield every job of the stage: one for each part."""
+        datasets = self.datasets()
+        for name, part in self.parts().items():
+            asked, data = part.job(seed=seed), datasets.get(name)
+            yield Job("extensions", name, name, "all", asked, part.mem_mb(), data)
+
     def __bool__(self) -> bool:
         return bool(self.parts())
 
@@ -160,10 +175,6 @@ class Extensions(Settings, Stage):
         for name, part in self.parts().items():
             if isinstance(part, OnPictures):
                 yield name, part
-
-    def largest_mem_mb(self) -> int:
-        """Return the memory of the largest job."""
-        return max((part.mem_mb() for part in self.parts().values()), default=0)
 
 
 def _fit_numbers(m: int) -> int:

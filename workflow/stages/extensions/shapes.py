@@ -38,5 +38,5 @@ def on_shapes(settings: Comparison) -> tuple[pd.DataFrame, pd.DataFrame]:
 if __name__ == "__main__":
     with job(snakemake) as asked:
         scores, points = on_shapes(Comparison(**vars(asked)))
-        write_csv(snakemake.output.scores, scores)
+        write_csv(snakemake.output.shapes, scores)
         write_csv(snakemake.output.points, points)

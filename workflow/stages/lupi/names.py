@@ -20,4 +20,9 @@ METHOD_NAMES = {
     "attributes": "attributes (oracle)",
     "attributes-permuted": "permuted attributes (oracle)",
 }
-PREPROCESSING_NAMES = {"raw": "raw counts", "zscore": "z-scores", "hellinger": "Hellinger"}
+PREPROCESSING_NAMES = {
+    "raw": "raw counts",
+    "unit": "unit-norm counts",
+    "zscore": "z-scores",
+    "hellinger": "Hellinger",
+}

@@ -10,7 +10,7 @@ from scipy import stats
 
 from workflow.lib.chart import save
 from workflow.lib.job import by_name, job
-from workflow.lib.outcomes import read_outcomes
+from workflow.lib.outcomes import Outcomes, gathered
 from workflow.lib.provenance import write_csv, write_text
 from workflow.lib.tables import (
     by_experiment,
@@ -34,9 +34,12 @@ SETTINGS_COLUMNS = [*ACCURACY_COLUMNS, "m", "reg", "cost"]
 PAIR_COLUMNS = [
     "experiment", "dataset", "method", "preprocessing", "reference", "reference_preprocessing",
     "alike", "partitions", "mean", "reference_mean", "difference", "low", "high", "relative",
-    "relative_low", "relative_high", "p", "on_edge",
+    "relative_low", "relative_high", "p", "p_holm", "on_edge",
 ]  # fmt: skip
+AGAINST_PAPER = ["against_paper", "against_paper_low", "against_paper_high"]
 _BASELINES = ("surf", "surf-scaled")
+# Methods with a published accuracy, and how `published_pair` names it.
+_LEVELS = {"rcca": "", "surf": "reference_"}
 # What RCCA is compared with under the same preprocessing, besides the regular features.
 _CONTROLS = (
     "surf-scaled", "random", "rcca-least-reg", "rcca-crossfit", "rcca-five", "rcca-y",
@@ -46,13 +49,14 @@ _CONTROLS = (
 Paper = Mapping[str, Any]
 
 
-def lupi_summary(accuracy: pd.DataFrame) -> pd.DataFrame:
+def lupi_summary(accuracy: pd.DataFrame, papers: Papers) -> pd.DataFrame:
     """Mean and standard deviation over partitions, in per cent, by preprocessing and method.
 
     With 95 % intervals of the mean test accuracy (Student's) and of its standard deviation
     (chi-squared), the deviation that binomial noise of the test rows alone would give, and the
     numbers of partitions in which the fit did not reach its tolerance or the cost is at an end of
-    its grid.
+    its grid. ``against_paper`` is ours minus the paper's, of RCCA and the regular features in the
+    experiments in ``papers``, with its 95 % interval (Welch's, since the partitions differ).
     """
     flags = {
         "unsolved": accuracy["solved"].isin([False, "False"]),
@@ -74,7 +78,8 @@ def lupi_summary(accuracy: pd.DataFrame) -> pd.DataFrame:
     mean, deviation, count = summary["test_mean"], summary["test_sd"], summary["partitions"]
     freedom = np.maximum(count - 1, 1)
     half = half_width(deviation / np.sqrt(count), freedom)
-    return summary.assign(
+    against = [_against_paper(row, papers) for row in summary.to_dict("records")]
+    return summary.join(pd.DataFrame(against, summary.index, AGAINST_PAPER)).assign(
         test_low=mean - half,
         test_high=mean + half,
         sd_low=deviation * np.sqrt(freedom / stats.chi2.ppf(0.975, freedom)),
@@ -83,14 +88,28 @@ def lupi_summary(accuracy: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def _against_paper(row: Any, papers: Papers) -> tuple[float, ...]:
+    """Return the difference from the paper's mean with its ends; missing without one."""
+    paper, prefix = papers.get(row["experiment"]), _LEVELS.get(row["method"])
+    if paper is None or prefix is None:
+        return (np.nan,) * len(AGAINST_PAPER)
+    counts = np.array([row["partitions"], paper["partitions"]])
+    squares = np.array([row["test_sd"], paper[f"{prefix}sd"]]) ** 2 / counts
+    freedom = squares.sum() ** 2 / (squares**2 / np.maximum(counts - 1, 1)).sum()
+    mean = row["test_mean"] - paper[f"{prefix}mean"]
+    half = half_width(np.sqrt(squares.sum()), freedom)
+    return mean, mean - half, mean + half
+
+
 def lupi_pairs(accuracy: pd.DataFrame) -> pd.DataFrame:
     """Compare methods partition by partition.
 
     Every method with the regular features under its own preprocessing, RCCA with its controls, and
     RCCA with the regular features, scaled or not, under every other preprocessing. Differences are
     in points with their 95 % intervals (Student's), and ``relative`` ones in per cent of the
-    reference; the p-value is that of Wilcoxon's signed-rank test. ``on_edge`` counts the partitions
-    in which the method's cost was chosen at an end of its grid.
+    reference; the p-value is that of Wilcoxon's signed-rank test, ``p_holm`` is adjusted by Holm
+    over the preprocessings of two methods prepared alike. ``on_edge`` counts the partitions in
+    which the method's cost was chosen at an end of its grid.
     """
     rows = []
     for name, own in accuracy.groupby("experiment", sort=False):
@@ -106,7 +125,17 @@ def lupi_pairs(accuracy: pd.DataFrame) -> pd.DataFrame:
             for side, reference in product(sides, sides)
             if _is_wanted(*side, *reference)
         ]
-    return pd.DataFrame(rows, columns=PAIR_COLUMNS)
+    pairs = pd.DataFrame(rows, columns=PAIR_COLUMNS)
+    families = pairs[pairs["alike"].astype(bool)].groupby(["experiment", "method", "reference"])
+    for _, family in families["p"]:
+        pairs.loc[family.index, "p_holm"] = _holm(family)
+    return pairs
+
+
+def _holm(p: "pd.Series[float]") -> "pd.Series[float]":
+    """Adjust p-values of several tests for the chance that any of them is significant."""
+    ordered = p.sort_values()
+    return (ordered * np.arange(len(p), 0, -1)).cummax().clip(upper=1.0)
 
 
 def _is_wanted(method: str, preprocessing: str, reference: str, its_preprocessing: str) -> bool:
@@ -188,7 +217,7 @@ def table(title: str, summary: pd.DataFrame, pairs: pd.DataFrame, paper: Paper |
         *_by_method(accuracies, [*columns, "published"] if paper is not None else columns),
         "",
         "Paired difference from the regular features with the same preprocessing, in points, with "
-        "its 95 % interval and the p-value of Wilcoxon's test:",
+        "its 95 % interval and Wilcoxon's p-value, adjusted over preprocessings (Holm):",
         "",
         *_by_method(_cells(against, _difference), columns),
     ]
@@ -214,7 +243,7 @@ def _accuracy(row: Any) -> str:
 
 
 def _difference(row: Any) -> str:
-    return f"{_interval(row, '+.2f', 'difference', 'low', 'high')}, {p_value(row['p'])}"
+    return f"{_interval(row, '+.2f', 'difference', 'low', 'high')}, {p_value(row['p_holm'])}"
 
 
 def _interval(row: Any, form: str, value: str, *ends: str) -> str:
@@ -235,7 +264,7 @@ def verdict(
     largest = gains.nlargest(1, "relative") if paper is not None else gains[:0]
     # A unit scale changes nothing where every row has one already.
     shown = pd.concat([gains[gains["alike"]], best, largest, controls])
-    shown = shown.drop_duplicates([name for name in shown if name != "reference"])
+    shown = shown.drop_duplicates([name for name in shown if name not in ("reference", "p_holm")])
     records: list[Any] = [] if paper is None else [paper]
     rows = [
         [
@@ -262,6 +291,7 @@ def conclusion(summary: pd.DataFrame, pairs: pd.DataFrame, paper: Paper | None) 
             f"the published gain of {paper['relative']:.1f} % is {'' if reached else 'not '}"
             "reached with the same preprocessing for both"
         )
+        parts += [_level(summary, method, paper) for method in _LEVELS]
     best, controls = _pairs_of_best(summary, pairs)
     low, high = best[["low", "high"]].iloc[0]
     gain = "a gain remains over" if low > 0 else "no gain is shown over"
@@ -275,6 +305,19 @@ def conclusion(summary: pd.DataFrame, pairs: pd.DataFrame, paper: Paper | None) 
         else:
             parts.append("no difference between true and permuted attributes is shown")
     return "; ".join(parts)
+
+
+def _level(summary: pd.DataFrame, method: str, paper: Paper) -> str:
+    """Say with which preprocessing the paper's accuracy of a method is ours."""
+    rows = summary[summary["method"] == method]
+    agree = rows[(rows["against_paper_low"] <= 0) & (rows["against_paper_high"] >= 0)]
+    names = " and ".join(PREPROCESSING_NAMES[name] for name in agree["preprocessing"])
+    value = (
+        f"the published accuracy of {METHOD_NAMES[method]}, {paper[f'{_LEVELS[method]}mean']:.1f} %"
+    )
+    if names:
+        return f"{value}, agrees with ours for {names}"
+    return f"{value}, is {'below' if (rows['against_paper'] > 0).all() else 'not among'} ours"
 
 
 def _gains(pairs: pd.DataFrame) -> pd.DataFrame:
@@ -321,20 +364,29 @@ def numbers(pairs: pd.DataFrame, papers: Papers) -> dict[str, Any]:
     return found
 
 
+def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -> None:
+    """Write the tables and figures of the stage, and what they say.
+
+    ``asked`` are the settings of the report, ``given`` the other files it reads, ``out`` the files
+    it writes by their names.
+    """
+    titles = asked.titles
+    accuracy, not_run = outcomes.rows("accuracy", columns=ACCURACY_COLUMNS)
+    published = pd.read_csv(given.published)
+    # The protocol can be read in several ways: the paper's numbers stand beside all of them.
+    data = accuracy.loc[accuracy["experiment"].isin(asked.published), "dataset"]
+    readings = accuracy.loc[accuracy["dataset"].isin(data), "experiment"].unique()
+    papers = dict.fromkeys(readings, published_pair(published))
+    summary, pairs = lupi_summary(accuracy, papers), lupi_pairs(accuracy)
+    write_csv(out["lupi.csv"], summary)
+    write_csv(out["lupi_pairs.csv"], pairs)
+    for name, lines in (("lupi.md", table), ("lupi_verdict.md", verdict)):
+        write_text(out[name], blocks(lines, (summary, pairs), papers, titles, not_run))
+    save(gains_figure(pairs, papers, titles), out, "lupi")
+    write_numbers(out["numbers.json"], numbers(pairs, papers))
+
+
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        given, out, titles = snakemake.input, by_name(snakemake.output), asked.titles
-        accuracy, not_run = read_outcomes(given.accuracy, ACCURACY_COLUMNS)
-        settings, _ = read_outcomes(given.settings, SETTINGS_COLUMNS)
-        published = pd.read_csv(given.published)
-        # The protocol can be read in several ways: the paper's numbers stand beside all of them.
-        data = accuracy.loc[accuracy["experiment"].isin(asked.published), "dataset"]
-        readings = accuracy.loc[accuracy["dataset"].isin(data), "experiment"].unique()
-        papers = dict.fromkeys(readings, published_pair(published))
-        summary, pairs = lupi_summary(accuracy), lupi_pairs(accuracy)
-        write_csv(out["lupi.csv"], summary)
-        write_csv(out["lupi_pairs.csv"], pairs)
-        for name, lines in (("lupi.md", table), ("lupi_verdict.md", verdict)):
-            write_text(out[name], blocks(lines, (summary, pairs), papers, titles, not_run))
-        save(gains_figure(pairs, papers, titles), out, "lupi")
-        write_numbers(out["numbers.json"], numbers(pairs, papers))
+        outcomes = gathered(snakemake, asked)
+        report(outcomes, asked, snakemake.input, by_name(snakemake.output.shown))

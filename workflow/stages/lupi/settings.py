@@ -1,13 +1,14 @@
 """Settings of stage lupi, and what its jobs cost."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import ceil
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from workflow.data.catalogue import Facts
 from workflow.lib import models
+from workflow.lib.jobs import Job, Kind
 from workflow.lib.models import Count, Distinct, Experiments, Increasing, Positive, Repeats
 from workflow.lib.resources import PROCESSES_MB
 from workflow.stages.lupi.names import METHOD_NAMES, PREPROCESSING_NAMES
@@ -33,8 +34,9 @@ class Experiment(models.Experiment):
     balanced: bool = Field(False, description="whether either side has half of the rows")
     preprocessing: Distinct[Preprocessing] = Field(
         list(PREPROCESSING_NAMES),
-        description="what is done to the counts, for all methods alike: nothing (`raw`), `zscore` "
-        "of each column on training rows, or the square root of each row's shares (`hellinger`)",
+        description="what is done to the counts, for all methods alike: nothing (`raw`), each row "
+        "divided by its length (`unit`), `zscore` of each column on training rows, or the square "
+        "root of each row's shares (`hellinger`)",
     )
     methods: Distinct[Method] = Field(
         list(METHOD_NAMES),
@@ -48,7 +50,9 @@ class Experiment(models.Experiment):
         [1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4],
         description="costs of the SVM to choose from, increasing",
     )
-    gammas: Distinct[Positive] = Field([1e-3, 1.0, 1e3], description="γ of SVM+ to choose from")
+    gammas: Distinct[Positive] = Field(
+        [1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3], description="γ of SVM+ to choose from"
+    )
     folds: int = Field(
         5,
         ge=2,
@@ -86,6 +90,19 @@ class Experiment(models.Experiment):
 
 class Lupi(Experiments[Experiment]):
     """Learning with privileged information (Section 5.3): experiments by name."""
+
+    kinds: ClassVar[Mapping[str, Kind]] = {
+        "fit": Kind("stages/lupi/fit.py", ("accuracy", "settings"), minutes=240)
+    }
+    paper: ClassVar[Mapping[str, str]] = {"published": "fig_lupi.csv"}
+
+    def jobs(self, seed: int) -> Iterator[Job]:
+        """Yield every job of the stage: each makes every so-manieth partition."""
+        for name, each in self.items():
+            for block in range(each.jobs):
+                numbers = list(range(block, each.partitions, each.jobs))
+                asked = each.job(name=name, seed=seed, numbers=numbers)
+                yield Job("lupi", "fit", name, str(block), asked, each.mem_mb(), each.dataset)
 
 
 SETTINGS = Lupi

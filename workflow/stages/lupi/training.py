@@ -202,10 +202,13 @@ class Rows(NamedTuple):
 def preprocessor(name: str, counts: Matrix) -> Callable[[Matrix], Matrix]:
     """Return a preprocessing, fitted to the counts of training rows.
 
-    Raw counts, z-scores of each column, or square roots of histograms that sum to 1.
+    Raw counts, rows of length 1, z-scores of each column, or square roots of histograms that sum to
+    1.
     """
     if name == "raw":
         return lambda rows: rows
+    if name == "unit":
+        return lambda rows: rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1.0)
     if name == "zscore":
         mean, deviation = counts.mean(axis=0), counts.std(axis=0)
         deviation[deviation == 0] = 1.0

@@ -127,6 +127,11 @@ class DCCA:
         """Sum over components of the absolute correlation on rows of both views."""
         return float(np.abs(self.component_correlations(views)).sum())
 
+    @property
+    def is_censored(self) -> bool:
+        """Whether training ended while the sum on tuning rows still rose: more would be better."""
+        return self._epochs_since_best() < self.patience
+
     def _begin(self, rng: np.random.Generator) -> None:
         """Draw what training needs beside the networks."""
         raise NotImplementedError
@@ -223,6 +228,8 @@ class Today(DCCA):
     batch_size: int
 
     activation = "relu"
+    # The learning rate has fallen to 0.
+    is_censored = False
 
     def _begin(self, rng: np.random.Generator) -> None:
         self._order_seed = int(rng.integers(2**32))

@@ -11,13 +11,14 @@ import pandas as pd
 from workflow.data.prepared import Prepared
 from workflow.lib.job import job
 from workflow.lib.provenance import read_prepared, write_csv
+from workflow.lib.requests import read_request
 from workflow.lib.seeding import derived_seed
 from workflow.stages.rcca.dcca import DCCA, Of2013, Today
 from workflow.stages.rcca.trial import Trial, state_file
 
 NETWORKS: dict[str, type[DCCA]] = {"dcca": Today, "dcca2013": Of2013}
 # Settings with several values, of which the tuning rows choose one, and what one is called.
-CHOSEN = {"regs": "reg", "learning_rates": "learning_rate", "decays": "decay"}
+CHOSEN = {"widths": "width", "regs": "reg", "learning_rates": "learning_rate", "decays": "decay"}
 
 
 class Deep(Trial):
@@ -30,10 +31,11 @@ class Deep(Trial):
 
     def estimator(self, candidate: dict[str, Any]) -> DCCA:
         """Build the unfitted model: every candidate starts from the same weights."""
-        fixed = {key: value for key, value in self.baseline.items() if key not in CHOSEN}
+        own = {key: value for key, value in self.baseline.items() if key not in CHOSEN} | candidate
+        hidden = [own.pop("width")] * own.pop("layers")
         seed = derived_seed(self.seed, "baselines", self.name, self.repeat, self.network)
         made = NETWORKS[self.network]
-        return made(components=self.components, **fixed, **candidate, seed=seed)
+        return made(components=self.components, hidden=hidden, **own, seed=seed)
 
 
 def fit_deep(
@@ -69,7 +71,7 @@ def fit_deep(
     curve = [{**labels, **_minutes(epoch._asdict())} for epoch in model.history_]
     for number, each in enumerate(search):
         each["is_chosen"] = number == best
-    found = {"sums": [record], "curve": curve, "search": search}
+    found = {"dcca": [record], "curve": curve, "search": search}
     return {what: pd.DataFrame(rows) for what, rows in found.items()}
 
 
@@ -79,6 +81,7 @@ def _training(model: DCCA, tune: Any) -> dict[str, Any]:
         **_minutes({"seconds": model.seconds_, "cpu_seconds": model.cpu_seconds_}),
         "epochs": len(model.history_),
         "best_epoch": model.best_epoch_,
+        "censored": model.is_censored,
         "train_sum": kept.train_sum,
         "tune_sum": model.score(tune),
     }
@@ -95,12 +98,12 @@ def _minutes(record: dict[str, Any]) -> dict[str, Any]:
 if __name__ == "__main__":
     with job(snakemake) as asked:
         data = read_prepared(snakemake.input.data)
-        made_by = {"request": snakemake.params.request, "data": data.meta}
+        made_by = {"request": read_request(snakemake.input.request), "data": data.meta}
 
         def checkpoint(candidate: int) -> Path:
             """Name a file after all that the training of a candidate depends on."""
             name = f"{asked.name}-{asked.network}-{asked.repeat}-{candidate}.npz"
-            return state_file(snakemake.params.state, name, made_by)
+            return state_file(snakemake.output.dcca, name, made_by)
 
         deep = Deep(**vars(asked))
         for what, frame in fit_deep(deep, data, checkpoint).items():

@@ -167,9 +167,9 @@ if __name__ == "__main__":
     with job(snakemake) as asked:
         data = read_prepared(snakemake.input.data)
         experiment = Experiment(**vars(asked))
-        if snakemake.rule == "rcca_shard":
-            shard = int(snakemake.wildcards.shard)
-            accumulate_shard(experiment, data, shard, asked.shards).save(snakemake.output[0])
+        if "shard" in vars(asked):
+            moments = accumulate_shard(experiment, data, asked.shard, asked.shards)
+            moments.save(snakemake.output[0])
         else:
             outcome = fit_path(experiment, data, snakemake.input.get("shards", []))
             for name in ("sums", "regs", "components"):

@@ -20,6 +20,7 @@ from workflow.data.splits import Split
 from workflow.lib.exact import KCCA, kcca_bytes
 from workflow.lib.job import job
 from workflow.lib.provenance import peak_mb, read_prepared, write_csv
+from workflow.lib.requests import read_request
 from workflow.lib.seeding import derived_seed
 from workflow.stages.rcca.trial import Trial, state_file
 
@@ -118,7 +119,7 @@ def _kcca_row(kernel: Trial, data: Prepared, rows: Split, n: int, reg: float) ->
 if __name__ == "__main__":
     with job(snakemake) as asked:
         data = read_prepared(snakemake.input.data)
-        made_by = {"request": snakemake.params.request, "data": data.meta}
-        state = state_file(snakemake.params.state, f"{asked.name}-kcca.json", made_by)
+        made_by = {"request": read_request(snakemake.input.request), "data": data.meta}
+        state = state_file(snakemake.output[0], f"{asked.name}-kcca.json", made_by)
         write_csv(snakemake.output[0], fit_kcca(Trial(**vars(asked)), data, state))
         state.unlink(missing_ok=True)

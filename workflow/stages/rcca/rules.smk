@@ -1,160 +1,66 @@
 # Stage rcca: test correlation against the number of features (Table 1), and what it is compared with.
 # A fit is accumulate (in shards, if asked for) -> merge and solve.
-from workflow.stages.rcca.settings import timed_repeats
-
-rcca = settings.rcca
-# What outlives a killed job of deep or kernel CCA; no output of a rule.
-RCCA_STATE = f"{RESULTS}/state/rcca"
-
-
-def fit_settings(w, **more):
-    """Return the settings of a fit: changing another experiment reruns nothing here."""
-    named = {"name": w.experiment, "feature_map": w.feature_map, "seed": settings.seed}
-    return rcca[w.experiment].job(**named, repeat=int(getattr(w, "repeat", 0))) | more
-
-
-def rcca_parts(what):
-    """Return the parts of a gathered CSV, by experiment."""
-    found = {}
-    for name, each in rcca.items():
-        fits = expand("{m}-{r}", m=each.maps, r=range(each.repeats))
-        sizes = {kind: each.timing if kind != "linear" else each.timing[:1] for kind in each.maps}
-        parts = {
-            "sums": [f"{fit}.sums" for fit in fits],
-            "regs": [f"{fit}.regs" for fit in fits if each.other_regs],
-            "cv": expand("{m}-{r}.cv", m=each.maps, r=range(each.cv.repeats if each.cv else 0)),
-            "inference": [f"{kind}.inference" for kind in each.maps if each.model],
-            "leaks": ["leaks"],
-            "timing": [f"{kind}-m{m}.timing" for kind in each.maps for m in sizes[kind]],
-            "svd": [f"{kind}.svd" for kind in each.maps if kind != "linear" and each.timing][:1],
-            "dcca": [f"{fit}.sums" for fit in each.deep_fits()],
-            "curve": [f"{fit}.curve" for fit in each.deep_fits()],
-            "search": [f"{fit}.search" for fit in each.deep_fits()],
-            "kcca": ["kcca"] if each.kcca else [],
-        }[what]
-        if parts:
-            found[name] = [f"{RESULTS}/rcca/{name}/{part}.csv" for part in parts]
-    return found
-
-
-def model_files(what):
-    """Make an input function that lists a file of each kept model."""
-    return lambda w: [
-        f"{RESULTS}/rcca/{name}/{feature_map}.{what}"
-        for name in rcca.modelled()
-        if not is_unavailable(rcca[name].dataset)
-        for feature_map in rcca[name].maps
-    ]
-
-
-PARTS["rcca"] = rcca_parts
-rcca_shard = asks("stages/rcca/fit.py", lambda w: fit_settings(w, shards=rcca[w.experiment].shards))
-rcca_fit = asks("stages/rcca/fit.py", fit_settings)
-rcca_cv = asks("stages/rcca/cv.py", lambda w: fit_settings(w, **rcca[w.experiment].choice("cv")))
-rcca_model = asks(
-    "stages/rcca/model.py", lambda w: fit_settings(w, **rcca[w.experiment].choice("model"))
-)
-rcca_timing = asks(
-    "stages/rcca/timing.py",
-    lambda w: fit_settings(w, features=[int(w.m)], other_regs=[], times=timed_repeats(int(w.m))),
-)
-rcca_svd = asks(
-    "stages/rcca/timing.py",
-    lambda w: fit_settings(
-        w,
-        features=rcca[w.experiment].timing,
-        other_regs=[],
-        times=[timed_repeats(m) for m in rcca[w.experiment].timing],
-    ),
-)
-rcca_leaks = asks("data/audit.py", {})
-rcca_deep = asks(
-    "stages/rcca/deep.py",
-    lambda w: rcca[w.experiment].baseline(
-        w.network, name=w.experiment, network=w.network, repeat=int(w.repeat), seed=settings.seed
-    ),
-)
-rcca_kernel = asks(
-    "stages/rcca/kernel.py",
-    lambda w: rcca[w.experiment].baseline("kcca", name=w.experiment, repeat=0, seed=settings.seed),
-)
-rcca_report = asks(
-    "stages/rcca/report.py",
-    shows(
-        "rcca",
-        published=rcca.published(),
-        titles=rcca.titles(),
-        main_titles=rcca.main_titles(),
-        regs={name: rcca[name].reg for name in rcca.chosen()},
-        series=rcca.series(),
-        variants=rcca.variants(),
-        compared=rcca.compared(),
-    ),
-)
+rcca_fit = plan.rows("rcca", "fit")
+rcca_shard = plan.rows("rcca", "shard")
+rcca_cv = plan.rows("rcca", "cv")
+rcca_model = plan.rows("rcca", "model")
+rcca_timing = plan.rows("rcca", "timing")
+rcca_svd = plan.rows("rcca", "svd")
+rcca_leaks = plan.rows("rcca", "leaks")
+rcca_deep = plan.rows("rcca", "deep")
+rcca_kcca = plan.rows("rcca", "kcca")
+rcca_tables = plan.report("rcca")
 
 
 rule rcca_fit:
     input:
-        request=rcca_fit.file,
-        data=prepared(rcca),
+        **rcca_fit.inputs,
         shards=lambda w: [
-            f"{RESULTS}/rcca/{w.experiment}/{w.feature_map}-{w.repeat}.shard-{shard}.npz"
-            for shard in range(rcca[w.experiment].shards)
-            if rcca[w.experiment].shards > 1
+            f"{RESULTS}/rcca/{w.experiment}/{stem}.shard.npz"
+            for stem in settings.rcca[w.experiment].shard_stems(w.stem)
         ],
     output:
-        sums=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.sums.csv",
-        components=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.components.csv",
-        regs=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.regs.csv",
-        split=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.split.npz",
+        **rcca_fit.outputs,
     log:
-        log_of("rcca/{experiment}/{feature_map}-{repeat}"),
+        rcca_fit.log,
     benchmark:
-        benchmark_of("rcca/{experiment}/{feature_map}-{repeat}")
+        rcca_fit.benchmark
     conda:
         "../../envs/rnca.yaml"
     threads: settings.threads
     resources:
-        mem_mb=growing(lambda w: rcca[w.experiment].mem_mb()),
-        runtime=growing(120),
-    params:
-        request=rcca_fit.asked,
+        **rcca_fit.resources,
     script:
         "fit.py"
 
 
 use rule rcca_fit as rcca_shard with:
     input:
-        request=rcca_shard.file,
-        data=prepared(rcca),
+        **rcca_shard.inputs,
     output:
-        temp(f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.shard-{{shard}}.npz"),
+        temp(rcca_shard.outputs["shard"]),
     log:
-        log_of("rcca/{experiment}/{feature_map}-{repeat}.shard-{shard}"),
+        rcca_shard.log,
     benchmark:
-        benchmark_of("rcca/{experiment}/{feature_map}-{repeat}.shard-{shard}")
-    params:
-        request=rcca_shard.asked,
+        rcca_shard.benchmark
+    resources:
+        **rcca_shard.resources,
 
 
 rule rcca_cv:
     input:
-        request=rcca_cv.file,
-        data=prepared(rcca),
+        **rcca_cv.inputs,
     output:
-        f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-{{repeat}}.cv.csv",
+        **rcca_cv.outputs,
     log:
-        log_of("rcca/{experiment}/{feature_map}-{repeat}.cv"),
+        rcca_cv.log,
     benchmark:
-        benchmark_of("rcca/{experiment}/{feature_map}-{repeat}.cv")
+        rcca_cv.benchmark
     conda:
         "../../envs/rnca.yaml"
     threads: settings.threads
     resources:
-        mem_mb=growing(lambda w: rcca[w.experiment].mem_mb("cv")),
-        runtime=growing(60),
-    params:
-        request=rcca_cv.asked,
+        **rcca_cv.resources,
     script:
         "cv.py"
 
@@ -162,26 +68,18 @@ rule rcca_cv:
 # On the rows of the first repeat.
 rule rcca_model:
     input:
-        request=rcca_model.file,
-        data=prepared(rcca),
+        **rcca_model.inputs,
     output:
-        model=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}.model.npz",
-        variables=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}.variables.npz",
-        scores=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}.scores.csv",
-        inference=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}.inference.csv",
-        loadings=f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}.loadings.csv",
+        **rcca_model.outputs,
     log:
-        log_of("rcca/{experiment}/{feature_map}.model"),
+        rcca_model.log,
     benchmark:
-        benchmark_of("rcca/{experiment}/{feature_map}.model")
+        rcca_model.benchmark
     conda:
         "../../envs/rnca.yaml"
     threads: settings.threads
     resources:
-        mem_mb=growing(lambda w: rcca[w.experiment].mem_mb("model")),
-        runtime=growing(120),
-    params:
-        request=rcca_model.asked,
+        **rcca_model.resources,
     script:
         "model.py"
 
@@ -189,58 +87,50 @@ rule rcca_model:
 # All cores, so that nothing runs beside it; how many of them a fit uses is what is varied.
 rule rcca_timing:
     input:
-        request=rcca_timing.file,
-        data=prepared(rcca),
+        **rcca_timing.inputs,
     output:
-        f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}-m{{m}}.timing.csv",
+        **rcca_timing.outputs,
     log:
-        log_of("rcca/{experiment}/{feature_map}-m{m}.timing"),
+        rcca_timing.log,
     benchmark:
-        benchmark_of("rcca/{experiment}/{feature_map}-m{m}.timing")
+        rcca_timing.benchmark
     conda:
         "../../envs/rnca.yaml"
     threads: workflow.cores or settings.threads
     resources:
-        mem_mb=growing(lambda w: rcca[w.experiment].mem_mb()),
-        runtime=growing(120),
-    params:
-        request=rcca_timing.asked,
+        **rcca_timing.resources,
     script:
         "timing.py"
 
 
 use rule rcca_timing as rcca_svd with:
     input:
-        request=rcca_svd.file,
-        data=prepared(rcca),
+        **rcca_svd.inputs,
     output:
-        f"{RESULTS}/rcca/{{experiment}}/{{feature_map}}.svd.csv",
+        **rcca_svd.outputs,
     log:
-        log_of("rcca/{experiment}/{feature_map}.svd"),
+        rcca_svd.log,
     benchmark:
-        benchmark_of("rcca/{experiment}/{feature_map}.svd")
-    params:
-        request=rcca_svd.asked,
+        rcca_svd.benchmark
+    resources:
+        **rcca_svd.resources,
 
 
 # On the rows of the first repeat, which all feature maps share.
 rule rcca_leaks:
     input:
-        request=rcca_leaks.file,
-        data=prepared(rcca),
-        split=lambda w: f"{RESULTS}/rcca/{w.experiment}/{rcca[w.experiment].maps[0]}-0.split.npz",
+        **rcca_leaks.inputs,
+        split=lambda w: f"{RESULTS}/rcca/{w.experiment}/{settings.rcca[w.experiment].maps[0]}-0.split.npz",
     output:
-        f"{RESULTS}/rcca/{{experiment}}/leaks.csv",
+        **rcca_leaks.outputs,
     log:
-        log_of("rcca/{experiment}/leaks"),
+        rcca_leaks.log,
     benchmark:
-        benchmark_of("rcca/{experiment}/leaks")
+        rcca_leaks.benchmark
     group:
         "report"
     conda:
         "../../envs/rnca.yaml"
-    params:
-        request=rcca_leaks.asked,
     script:
         "../../data/audit.py"
 
@@ -248,105 +138,52 @@ rule rcca_leaks:
 # All cores, so that nothing runs beside it while it is timed.
 rule rcca_deep:
     input:
-        request=rcca_deep.file,
-        data=prepared(rcca),
+        **rcca_deep.inputs,
     output:
-        sums=f"{RESULTS}/rcca/{{experiment}}/{{network}}-{{repeat}}.sums.csv",
-        curve=f"{RESULTS}/rcca/{{experiment}}/{{network}}-{{repeat}}.curve.csv",
-        search=f"{RESULTS}/rcca/{{experiment}}/{{network}}-{{repeat}}.search.csv",
+        **rcca_deep.outputs,
     log:
-        log_of("rcca/{experiment}/{network}-{repeat}"),
+        rcca_deep.log,
     benchmark:
-        benchmark_of("rcca/{experiment}/{network}-{repeat}")
-    wildcard_constraints:
-        network="dcca|dcca2013",
+        rcca_deep.benchmark
     conda:
         "../../envs/rnca.yaml"
     threads: workflow.cores or settings.threads
     resources:
-        mem_mb=growing(lambda w: rcca[w.experiment].mem_mb("deep")),
-        runtime=growing(120),
-    params:
-        request=rcca_deep.asked,
-        state=RCCA_STATE,
+        **rcca_deep.resources,
     script:
         "deep.py"
 
 
-rule rcca_kernel:
+rule rcca_kcca:
     input:
-        request=rcca_kernel.file,
-        data=prepared(rcca),
+        **rcca_kcca.inputs,
     output:
-        f"{RESULTS}/rcca/{{experiment}}/kcca.csv",
+        **rcca_kcca.outputs,
     log:
-        log_of("rcca/{experiment}/kcca"),
+        rcca_kcca.log,
     benchmark:
-        benchmark_of("rcca/{experiment}/kcca")
+        rcca_kcca.benchmark
     conda:
         "../../envs/rnca.yaml"
     threads: workflow.cores or settings.threads
     resources:
-        mem_mb=growing(lambda w: rcca[w.experiment].mem_mb("kcca")),
-        runtime=growing(120),
-    params:
-        request=rcca_kernel.asked,
-        state=RCCA_STATE,
+        **rcca_kcca.resources,
     script:
         "kernel.py"
 
 
-# `svd` is read by the claims alone.
 rule rcca_report:
     input:
-        request=rcca_report.file,
-        sums=gathered("rcca", "sums"),
-        leaks=gathered("rcca", "leaks"),
-        timing=gathered("rcca", "timing"),
-        svd=gathered("rcca", "svd"),
-        inference=gathered("rcca", "inference"),
-        loadings=model_files("loadings.csv"),
-        variables=model_files("variables.npz"),
-        regs=gathered("rcca", "regs"),
-        cv=gathered("rcca", "cv"),
-        dcca=gathered("rcca", "dcca"),
-        curve=gathered("rcca", "curve"),
-        search=gathered("rcca", "search"),
-        kcca=gathered("rcca", "kcca"),
-        published="resources/paper/table1_rcca.csv",
-        layers="resources/paper/dcca_layers.csv",
+        **rcca_tables.inputs,
     output:
-        exhibits("rcca"),
-        expand(
-            f"{RESULTS}/tables/{{name}}",
-            name=[
-                "rcca.tex",
-                "rcca.csv",
-                "leaks.csv",
-                *(["rcca_sizes.csv"] if rcca.published() else []),
-                *(["rcca_cv.csv"] if rcca.chosen() else []),
-                *(["rcca_regs.csv"] if rcca.with_other_regs() else []),
-                *(["rcca_series.csv", "rcca_speakers.csv"] if rcca.series() else []),
-                *(["rcca_variants.csv"] if rcca.variants() else []),
-                *(["baselines.csv"] if rcca.compared() else []),
-                *(["baselines_race.csv"] if rcca.raced() else []),
-            ],
-        ),
+        **rcca_tables.outputs,
     log:
-        log_of("rcca_report"),
+        rcca_tables.log,
     benchmark:
-        benchmark_of("rcca_report")
+        rcca_tables.benchmark
     group:
         "report"
     conda:
         "../../envs/rnca.yaml"
-    params:
-        request=rcca_report.asked,
     script:
         "report.py"
-
-
-# For `snakemake rcca`: this stage alone.
-rule rcca:
-    input:
-        shown("rcca"),

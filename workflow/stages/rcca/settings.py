@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from math import ceil
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from workflow.data.catalogue import Facts, facts_of
 from workflow.lib import models
+from workflow.lib.jobs import Job, Kind
 from workflow.lib.models import (
     Count,
     Distinct,
@@ -40,9 +41,8 @@ PROTOCOLS = {"random": "frames", "groups": "utterances"}
 class Deep(Settings):
     """What deep CCA of either kind is asked for. Tuning rows choose among the lists' values."""
 
-    hidden: Annotated[list[Count], Field(min_length=1)] = Field(
-        [400, 400], description="units of each hidden layer"
-    )
+    layers: Annotated[int, Field(ge=1, le=100)] = Field(2, description="hidden layers")
+    widths: Distinct[Count] = Field([400], description="units of each hidden layer, to choose from")
     regs: Distinct[Positive] = Field(
         [1e-4], description="added to the diagonals of the outputs' covariances, to choose from"
     )
@@ -204,13 +204,42 @@ class Experiment(models.Experiment):
         kinds = {"dcca": self.dcca, "dcca2013": self.dcca2013}
         return {kind: each for kind, each in kinds.items() if each}
 
-    def deep_fits(self) -> list[str]:
-        """Name the fits of deep CCA by kind and repeat."""
-        return [
-            f"{kind}-{repeat}"
-            for kind, each in self.networks().items()
-            for repeat in range(min(each.repeats or self.repeats, self.repeats))
-        ]
+    def shard_stems(self, fit: str) -> list[str]:
+        """Name the shards of a fit; there are none if it is one job."""
+        return [f"{fit}-{shard}" for shard in range(self.shards) if self.shards > 1]
+
+    def rows(self, name: str, seed: int) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+        """Yield kind, stem, key of `mem_mb` and settings of each job."""
+        own: dict[str, Any] = {"name": name, "seed": seed}
+        single: dict[str, Any] = {"other_regs": []}
+        for feature_map in self.maps:
+            shared = own | {"feature_map": feature_map}
+            for repeat in range(self.repeats):
+                stem, fit = f"{feature_map}-{repeat}", self.job(**shared, repeat=repeat)
+                yield "fit", stem, "fit", fit
+                for shard, part in enumerate(self.shard_stems(stem)):
+                    yield "shard", part, "fit", fit | {"shards": self.shards, "shard": shard}
+            for repeat in range(self.cv.repeats if self.cv else 0):
+                choice = self.job(**shared, repeat=repeat) | self.choice("cv")
+                yield "cv", f"{feature_map}-{repeat}", "cv", choice
+            first = self.job(**shared, repeat=0)
+            if self.model:
+                yield "model", feature_map, "model", first | self.choice("model")
+            for m in self.timing if feature_map != "linear" else self.timing[:1]:
+                timed = {"features": [m], "times": timed_repeats(m)}
+                yield "timing", f"{feature_map}-m{m}", "fit", first | single | timed
+        nonlinear = [feature_map for feature_map in self.maps if feature_map != "linear"]
+        if self.timing and nonlinear:
+            times = {"features": self.timing, "times": [timed_repeats(m) for m in self.timing]}
+            first = self.job(**own, feature_map=nonlinear[0], repeat=0)
+            yield "svd", nonlinear[0], "fit", first | single | times
+        yield "leaks", "all", "fit", {}
+        for network, deep in self.networks().items():
+            for repeat in range(min(deep.repeats or self.repeats, self.repeats)):
+                asked = self.baseline(network, **own, network=network, repeat=repeat)
+                yield "deep", f"{network}-{repeat}", "deep", asked
+        if self.kcca:
+            yield "kcca", "all", "kcca", self.baseline("kcca", **own, repeat=0)
 
     def baseline(self, kind: str, **more: Any) -> dict[str, Any]:
         """Return the settings of a job of deep or kernel CCA, on the rows of the experiment."""
@@ -282,6 +311,55 @@ def _having(*keys: str) -> Callable[["Rcca"], list[str]]:
 class Rcca(Experiments[Experiment]):
     """RCCA beside linear, deep and kernel CCA (Table 1): experiments by name."""
 
+    kinds: ClassVar[Mapping[str, Kind]] = {
+        "fit": Kind(
+            "stages/rcca/fit.py", ("sums", "regs"), ("components.csv", "split.npz"), minutes=120
+        ),
+        "shard": Kind("stages/rcca/fit.py", (), ("shard.npz",), minutes=120),
+        "cv": Kind("stages/rcca/cv.py", ("cv",)),
+        "model": Kind(
+            "stages/rcca/model.py",
+            ("inference",),
+            ("model.npz", "variables.npz", "scores.csv", "loadings.csv"),
+            minutes=120,
+        ),
+        "timing": Kind(
+            "stages/rcca/timing.py", ("timing",), timed=True, repeatable=False, minutes=120
+        ),
+        "svd": Kind("stages/rcca/timing.py", ("svd",), timed=True, repeatable=False, minutes=120),
+        "leaks": Kind("data/audit.py", ("leaks",)),
+        # In the training of networks rounding grows without bound.
+        "deep": Kind(
+            "stages/rcca/deep.py",
+            ("dcca", "curve", "search"),
+            timed=True,
+            repeatable=False,
+            minutes=120,
+        ),
+        "kcca": Kind("stages/rcca/kernel.py", ("kcca",), timed=True, minutes=120),
+    }
+    reads: ClassVar[Mapping[str, str]] = {"loadings": "loadings.csv", "variables": "variables.npz"}
+    paper: ClassVar[Mapping[str, str]] = {
+        "published": "table1_rcca.csv",
+        "layers": "dcca_layers.csv",
+    }
+
+    def jobs(self, seed: int) -> Iterator[Job]:
+        """Yield every job of the stage."""
+        for name, each in self.items():
+            for kind, stem, size, asked in each.rows(name, seed):
+                yield Job("rcca", kind, name, stem, asked, each.mem_mb(size), each.dataset)
+
+    def report(self) -> dict[str, Any]:
+        """Return the settings of the report."""
+        return super().report() | {
+            "main_titles": self.main_titles(),
+            "regs": {name: self[name].reg for name in self.chosen()},
+            "series": self.series(),
+            "variants": self.variants(),
+            "compared": self.compared(),
+        }
+
     @model_validator(mode="before")
     @classmethod
     def _complete_variants(cls, given: Any) -> Any:
@@ -311,11 +389,6 @@ class Rcca(Experiments[Experiment]):
     with_other_regs = _having("other_regs")
     deep = _having("dcca", "dcca2013")
     compared = _having("dcca", "dcca2013", "kcca")
-
-    def largest_mem_mb(self) -> int:
-        """Return the memory of the largest fit, choice of reg or model that is kept."""
-        kinds = ("fit", "cv", "model")
-        return max((each.mem_mb(kind) for _, each in self.items() for kind in kinds), default=0)
 
     def series(self) -> dict[str, dict[str, Any]]:
         """Return series and protocol of the experiments that belong to one."""

@@ -75,7 +75,7 @@ if __name__ == "__main__":
     with job(snakemake) as asked:
         data = read_prepared(snakemake.input.data)
         experiment = Experiment(**vars(asked))
-        if snakemake.rule == "rcca_svd":
+        if snakemake.output.get("svd"):
             times = time_svds(experiment, data, snakemake.threads)
         else:
             times = time_fit(experiment, data, sorted({1, snakemake.threads}))

@@ -78,14 +78,16 @@ class Trial(SimpleNamespace):
         return train, tune, test
 
 
-def state_file(directory: str | PathLike[str], name: str, made_by: Mapping[str, Any]) -> Path:
+def state_file(output: str | PathLike[str], name: str, made_by: Mapping[str, Any]) -> Path:
     """Name the file in which a job keeps its state, after all that the state depends on.
+
+    It lies in ``state/rcca`` of the run that ``output``, a file of the job, belongs to.
 
     It is no declared output, which Snakemake would delete when a job is killed. ``name`` is the
     job's, with the file's ending. A file that the same job left under other settings is deleted.
     """
     digest = hashlib.sha256(json.dumps(made_by, sort_keys=True).encode()).hexdigest()
-    plain = Path(directory, name)
+    plain = Path(output).parents[2] / "state" / "rcca" / name
     wanted = plain.with_stem(f"{plain.stem}-{digest[:16]}")
     for other in wanted.parent.glob(f"{plain.stem}-{'?' * 16}{plain.suffix}"):
         if other != wanted:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from workflow.lib.chart import save
 from workflow.lib.job import by_name, job
-from workflow.lib.outcomes import read_outcomes
+from workflow.lib.outcomes import Outcomes, gathered
 from workflow.lib.provenance import write_csv, write_text
 from workflow.lib.tables import (
     at_largest_m,
@@ -41,6 +41,10 @@ ERRORS_COLUMNS = [*KEYS, "n", "components", "m", "repeat", *MEASURES]
 MERITS_COLUMNS = [*KEYS, "m", "repeat", "components", "merit"]
 SCORES_COLUMNS = [*KEYS, "m", "label", "component_1", "component_2"]
 TIMES_COLUMNS = [*KEYS, "threads", "n", "m", "repeat", "seconds"]
+EVALUATION_COLUMNS = ["experiment", "method", "n", "columns", "m", "repeat", "seconds"]
+EVALUATED = {"fourier": "Fourier", "nystroem": "Nyström", "fastfood": "Fastfood"}
+# Seconds of the first map over those of the second.
+RATIOS = (("fourier", "fastfood"), ("nystroem", "fourier"))
 _LAW_COLUMNS = [
     *KEYS, "m", "threads", "n_from", "n_to", "seconds", "exponent", "exponent_error",
     "freedom", "factor", "claimed",
@@ -98,6 +102,42 @@ def exponents(times: pd.DataFrame) -> pd.DataFrame:
             records.append((*given, *found, CLAIMED.get(str(keys[-1]))))
     laws = pd.DataFrame(records, columns=_LAW_COLUMNS)
     return laws.astype(dict.fromkeys(["m", "threads", "claimed"], "Int64"))
+
+
+def evaluation_summary(evaluation: pd.DataFrame) -> pd.DataFrame:
+    """Median seconds of each map at every m, and ratios within a repeat: median, least, largest."""
+    keys = ["experiment", "columns", "n", "m"]
+    seconds = evaluation.pivot(index=[*keys, "repeat"], columns="method", values="seconds")
+    seconds = seconds.reindex(columns=list(EVALUATED))
+    medians = seconds.groupby(keys).median()
+    for one, other in RATIOS:
+        ratio = (seconds[one] / seconds[other]).groupby(keys).agg(["median", "min", "max"])
+        medians = medians.join(ratio.add_prefix(f"{one}_over_{other}_"))
+    return medians.reset_index()
+
+
+def evaluation_table(summary: pd.DataFrame, not_run: Mapping[str, str], titles: Titles) -> str:
+    """Lay out the seconds of each map and their ratios, one block per experiment."""
+    header = ["m", *EVALUATED.values()]
+    header += [f"{EVALUATED[one]} over {EVALUATED[other]}" for one, other in RATIOS]
+    groups = dict(iter(summary.groupby("experiment")))
+
+    def block(name: str, title: str) -> str:
+        sizes = groups[name].iloc[0]
+        rows = [
+            [str(row["m"]), *(f"{row[each]:.3f}" for each in EVALUATED)]
+            + [_ratio(row, f"{one}_over_{other}") for one, other in RATIOS]
+            for row in groups[name].to_dict("records")
+        ]
+        lead = f"**{title}**: seconds for {sizes['n']} rows of {sizes['columns']} columns"
+        return titled_table(lead, header, rows)
+
+    shown = {name: title for name, title in titles.items() if name in {*groups, *not_run}}
+    return by_experiment(shown, not_run, block)
+
+
+def _ratio(row: Mapping[Any, Any], name: str) -> str:
+    return f"{row[f'{name}_median']:.2f} ({row[f'{name}_min']:.2f} to {row[f'{name}_max']:.2f})"
 
 
 def table(
@@ -202,30 +242,40 @@ def numbers(summary: pd.DataFrame, laws: pd.DataFrame, times: pd.DataFrame) -> d
     return found
 
 
+def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -> None:
+    """Write the tables and figures of the stage, and what they say.
+
+    ``asked`` are the settings of the report, ``given`` the other files it reads, ``out`` the files
+    it writes by their names.
+    """
+    titles = asked.titles
+    errors, not_run = outcomes.rows("errors", columns=ERRORS_COLUMNS)
+    merits, _ = outcomes.rows("merits", columns=MERITS_COLUMNS)
+    scores, _ = outcomes.rows("scores", columns=SCORES_COLUMNS)
+    times, _ = outcomes.rows("times", columns=TIMES_COLUMNS)
+    summary, merit, powers, laws = (
+        errors_summary(errors),
+        merits_summary(merits),
+        rates(errors),
+        exponents(times),
+    )
+    write_text(out["rpca.md"], table(errors, merits, times, not_run, titles))
+    write_csv(out["rpca.csv"], summary)
+    write_csv(out["rpca_merits.csv"], merit)
+    write_csv(out["rpca_rates.csv"], powers)
+    write_csv(out["rpca_exponents.csv"], laws)
+    figures = {
+        "rpca": (agreement_figure(summary, merit, titles), 2),
+        "rpca_scatter": (scatter_figure(scores, titles), 4),
+        "rpca_times": (times_figure(times, laws, titles), 1),
+    }
+    for name, (figure, columns) in figures.items():
+        if f"{name}.svg" in out:
+            save(figure, out, name, columns=columns)
+    write_numbers(out["numbers.json"], numbers(summary, laws, times))
+
+
 if __name__ == "__main__":
     with job(snakemake) as asked:
-        given, out, titles = snakemake.input, by_name(snakemake.output), asked.titles
-        errors, not_run = read_outcomes(given.errors, ERRORS_COLUMNS)
-        merits, _ = read_outcomes(given.merits, MERITS_COLUMNS)
-        scores, _ = read_outcomes(given.scores, SCORES_COLUMNS)
-        times, _ = read_outcomes(given.get("times", []), TIMES_COLUMNS)
-        summary, merit, powers, laws = (
-            errors_summary(errors),
-            merits_summary(merits),
-            rates(errors),
-            exponents(times),
-        )
-        write_text(out["rpca.md"], table(errors, merits, times, not_run, titles))
-        write_csv(out["rpca.csv"], summary)
-        write_csv(out["rpca_merits.csv"], merit)
-        write_csv(out["rpca_rates.csv"], powers)
-        write_csv(out["rpca_exponents.csv"], laws)
-        figures = {
-            "rpca": (agreement_figure(summary, merit, titles), 2),
-            "rpca_scatter": (scatter_figure(scores, titles), 4),
-            "rpca_times": (times_figure(times, laws, titles), 1),
-        }
-        for name, (figure, columns) in figures.items():
-            if f"{name}.svg" in out:
-                save(figure, out, name, columns=columns)
-        write_numbers(out["numbers.json"], numbers(summary, laws, times))
+        outcomes = gathered(snakemake, asked)
+        report(outcomes, asked, snakemake.input, by_name(snakemake.output.shown))

@@ -1,50 +1,23 @@
 # Stage rpca: RPCA against exact kernel PCA and linear PCA, RCCA against kernel CCA likewise.
-rpca = settings.rpca
-
-
-def rpca_parts(what):
-    """Return the file of each experiment; times only of those that ask for them."""
-    return {
-        name: [f"{RESULTS}/rpca/{name}/{what}.csv"]
-        for name, own in rpca.items()
-        if what != "times" or own.is_timed()
-    }
-
-
-PARTS["rpca"] = rpca_parts
-rpca_fit = asks(
-    "stages/rpca/fit.py",
-    lambda w: dict(
-        name=w.experiment, seed=settings.seed, comparisons=rpca[w.experiment].comparisons()
-    ),
-)
-rpca_times = asks(
-    "stages/rpca/times.py",
-    lambda w: dict(name=w.experiment, seed=settings.seed, timings=rpca[w.experiment].timings()),
-)
-rpca_report = asks("stages/rpca/report.py", shows("rpca", titles=rpca.titles()))
+rpca_fit = plan.rows("rpca", "fit")
+rpca_times = plan.rows("rpca", "times")
+rpca_tables = plan.report("rpca")
 
 
 rule rpca_fit:
     input:
-        request=rpca_fit.file,
-        data=prepared(rpca),
+        **rpca_fit.inputs,
     output:
-        errors=f"{RESULTS}/rpca/{{experiment}}/errors.csv",
-        merits=f"{RESULTS}/rpca/{{experiment}}/merits.csv",
-        scores=f"{RESULTS}/rpca/{{experiment}}/scores.csv",
+        **rpca_fit.outputs,
     log:
-        log_of("rpca/{experiment}/fit"),
+        rpca_fit.log,
     benchmark:
-        benchmark_of("rpca/{experiment}/fit")
+        rpca_fit.benchmark
     conda:
         "../../envs/rnca.yaml"
     threads: settings.threads
     resources:
-        mem_mb=growing(lambda w: rpca[w.experiment].job_mem_mb("fit")),
-        runtime=growing(60),
-    params:
-        request=rpca_fit.asked,
+        **rpca_fit.resources,
     script:
         "fit.py"
 
@@ -52,54 +25,34 @@ rule rpca_fit:
 # All cores, so that nothing runs beside it.
 rule rpca_times:
     input:
-        request=rpca_times.file,
-        data=prepared(rpca),
+        **rpca_times.inputs,
     output:
-        f"{RESULTS}/rpca/{{experiment}}/times.csv",
+        **rpca_times.outputs,
     log:
-        log_of("rpca/{experiment}/times"),
+        rpca_times.log,
     benchmark:
-        benchmark_of("rpca/{experiment}/times")
+        rpca_times.benchmark
     conda:
         "../../envs/rnca.yaml"
     threads: workflow.cores or settings.threads
     resources:
-        mem_mb=growing(lambda w: rpca[w.experiment].job_mem_mb("times")),
-        runtime=growing(60),
-    params:
-        request=rpca_times.asked,
+        **rpca_times.resources,
     script:
         "times.py"
 
 
 rule rpca_report:
     input:
-        request=rpca_report.file,
-        errors=gathered("rpca", "errors"),
-        merits=gathered("rpca", "merits"),
-        scores=gathered("rpca", "scores"),
-        times=gathered("rpca", "times") if rpca.is_timed() else [],
+        **rpca_tables.inputs,
     output:
-        exhibits("rpca"),
-        expand(
-            f"{RESULTS}/tables/{{name}}.csv",
-            name=["rpca", "rpca_merits", "rpca_rates", "rpca_exponents"],
-        ),
+        **rpca_tables.outputs,
     log:
-        log_of("rpca_report"),
+        rpca_tables.log,
     benchmark:
-        benchmark_of("rpca_report")
+        rpca_tables.benchmark
     group:
         "report"
     conda:
         "../../envs/rnca.yaml"
-    params:
-        request=rpca_report.asked,
     script:
         "report.py"
-
-
-# For `snakemake rpca`: this stage alone.
-rule rpca:
-    input:
-        shown("rpca"),

@@ -1,6 +1,6 @@
 """Settings of stage rpca, and what its jobs cost."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import ceil
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -8,11 +8,11 @@ from pydantic import Field
 
 from workflow.data.catalogue import Facts
 from workflow.lib import models
+from workflow.lib.jobs import Job, Kind
 from workflow.lib.models import Count, Distinct, Experiments, Increasing, Positive, Repeats
 from workflow.lib.resources import PROCESSES_MB
 
 AtLeastTwo = Annotated[int, Field(ge=2, le=10**9)]
-JOBS = ("fit", "times")
 
 
 class Times(models.Settings):
@@ -176,18 +176,29 @@ class Experiment(models.Experiment):
                 yield f"dataset: {self.dataset!r} has no {lacking}, which {name} needs"
             yield from (f"{name}.{problem}" for problem in own.problems(self.dataset, data))
 
-    def job_mem_mb(self, job: str) -> int:
+    def mem_mb(self, job: str) -> int:
         """Return the memory of a job, in millions of bytes."""
         numbers = max(own.numbers(job) for own in self.analyses().values())
         return PROCESSES_MB + ceil(8 * numbers / 1e6)
 
-    def mem_mb(self) -> int:
-        """Return the memory of the larger job, in millions of bytes."""
-        return max(map(self.job_mem_mb, JOBS))
-
 
 class Rpca(Experiments[Experiment]):
     """RPCA and RCCA against exact kernel methods: experiments by name."""
+
+    kinds: ClassVar[Mapping[str, Kind]] = {
+        "fit": Kind("stages/rpca/fit.py", ("errors", "merits", "scores")),
+        "times": Kind("stages/rpca/times.py", ("times",), timed=True, repeatable=False),
+    }
+
+    def jobs(self, seed: int) -> Iterator[Job]:
+        """Yield every job of the stage."""
+        for name, each in self.items():
+            own = {"name": name, "seed": seed}
+            asked = {"fit": own | {"comparisons": each.comparisons()}}
+            if each.is_timed():
+                asked["times"] = own | {"timings": each.timings()}
+            for kind, settings in asked.items():
+                yield Job("rpca", kind, name, "all", settings, each.mem_mb(kind), each.dataset)
 
     def has_pca(self) -> bool:
         """Tell whether any experiment compares with kernel PCA."""

@@ -9,12 +9,19 @@ import pytest
 
 from projects import drawn
 from workflow.lib.chart import Note
-from workflow.stages.bounds.figures import bounds_figure, correlations_figure, theorem4_figure
+from workflow.stages.bounds.figures import (
+    bounds_figure,
+    correlations_figure,
+    theorem4_figure,
+    tightness_figure,
+)
 from workflow.stages.bounds.report import (
+    BOUNDS,
     against_m,
     against_the_bound,
     bounds_table,
     draws,
+    on_tightness,
     pieces,
     points,
     power_laws,
@@ -150,6 +157,24 @@ def test_figure_is_over_the_paper_s_norms_where_all_are_known(sweeps):
     for panel in (rpca, rcca):
         assert panel.y.title.endswith("the paper's" if sweeps else "the printed bound")
         assert set(drawn(panel)) == {*TITLES.values(), *(["paper"] if sweeps else [])}
+
+
+def test_error_stands_between_its_bounds_in_the_figure_and_the_sentence():
+    _, summary = summarised()
+    axes = tightness_figure(summary, BOUNDS).axes[0]
+    lines = {line.get_label(): line.get_ydata() for line in axes.lines}
+    own = summary[(summary["experiment"] == "stated") & (summary["panel"] == "rpca")]
+    own = own[own["varying"] == "n"]
+    error = lines["error, root mean square"]
+    assert list(error) == pytest.approx((own["rms"] * np.sqrt(own["m"]) / own["n"]).tolist())
+    assert list(lines["n/√m"]) == pytest.approx([1.0] * len(own))
+    assert BOUNDS["bound_proved"] not in lines
+    texts = {text.get_text() for text in axes.texts}
+    assert texts == set(lines)
+    said = on_tightness(tightness(summary), TITLES)
+    ratio = own["bound_frobenius"] / own["rms"]
+    assert said.startswith("Stated width, bounds over error: as printed ")
+    assert f"n·√(3/(2m)) {ratio.min():.2f}, " in said
 
 
 def counterexample():

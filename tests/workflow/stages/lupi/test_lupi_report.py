@@ -52,7 +52,7 @@ def accuracies(preprocessing=("raw", "hellinger"), methods=tuple(METHOD_NAMES), 
 
 
 def text(lines, accuracy, papers, not_run=NOT_RUN):
-    frames = lupi_summary(accuracy), lupi_pairs(accuracy)
+    frames = lupi_summary(accuracy, papers), lupi_pairs(accuracy)
     return blocks(lines, frames, papers, TITLES, not_run)
 
 
@@ -67,6 +67,16 @@ def test_claims_rest_on_pairs_prepared_alike(tmp_path):
     for claim in ("lupi-gain", "lupi-significant"):
         assert {finding.rows for finding in claims[claim].findings} == {1}
     assert [finding.value < 0 for finding in claims["lupi-gain"].findings] == [True, True]
+
+
+def test_levels_are_compared_with_the_paper_s_by_welch():
+    accuracy = accuracies(["raw"])
+    row = lupi_summary(accuracy, {"awa": PAPER}).set_index("method").loc["rcca"]
+    ours = accuracy.loc[accuracy["method"] == "rcca", "test_accuracy"]
+    test = stats.ttest_ind(ours, PUBLISHED["rcca_accuracy"], equal_var=False)
+    found = row[["against_paper_low", "against_paper_high"]].tolist()
+    assert found == pytest.approx(list(test.confidence_interval(0.95)))
+    assert lupi_summary(accuracy, {})["against_paper"].isna().all()
 
 
 def test_published_gain_is_the_fourteen_per_cent():
@@ -96,6 +106,11 @@ def test_pairs_are_compared_partition_by_partition():
     assert row["high"] - row["low"] < 1 < accuracy["test_accuracy"].std()
     edges = pairs.xs("surf", level="reference")["on_edge"]
     assert edges[edges > 0].to_dict() == {("rcca", "raw", True): 1, ("rcca", "raw", False): 1}
+    p = lupi_pairs(accuracy)[lambda rows: rows["alike"]].set_index(["method", "preprocessing"])
+    hellinger, raw = (p.loc[("svm+", kind)] for kind in ("hellinger", "raw"))
+    least, largest = sorted([hellinger["p"], raw["p"]])
+    adjusted = [min(2 * least, 1), max(min(2 * least, 1), largest)]
+    assert sorted([hellinger["p_holm"], raw["p_holm"]]) == adjusted
     equal = lupi_pairs(accuracy.assign(test_accuracy=60.0))
     assert (equal[["difference", "p"]] == [0, 1]).all(axis=None)
 
@@ -120,11 +135,15 @@ def test_table_marks_edges_and_says_what_was_not_run_also_without_the_paper():
         ({"surf-scaled hellinger": 64.0}, ["RCCA loses to the best baseline"]),
         ({"rcca-permuted-animals": 60.0}, ["the true attributes work better than permuted ones"]),
         ({"rcca-permuted-animals": 64.0}, ["no difference between true and permuted attributes"]),
+        (
+            {"surf raw": 57.0, "surf hellinger": 64.0, "rcca raw": 59.0, "rcca hellinger": 62.5},
+            ["of RCCA, 62.7 %, agrees with ours for Hellinger;", "55.2 %, is below ours"],
+        ),
     ],
 )
 def test_conclusion_follows_the_numbers(levels, says):
     accuracy = accuracies(**levels)
-    found = conclusion(lupi_summary(accuracy), lupi_pairs(accuracy), PAPER)
+    found = conclusion(lupi_summary(accuracy, {"awa": PAPER}), lupi_pairs(accuracy), PAPER)
     assert [words for words in says if words not in found] == []
 
 
@@ -157,7 +176,7 @@ def test_figure_shows_gains_and_the_paper_s_beside_its_own_protocol_only():
 
 def test_nothing_run_leaves_blank_figures_no_numbers_and_a_table_of_reasons():
     nothing = accuracies().iloc[:0]
-    pairs = lupi_pairs(nothing)
+    summary, pairs = lupi_summary(nothing, {}), lupi_pairs(nothing)
     assert gains_figure(pairs, {"awa": PAPER}, TITLES) == []
     assert numbers(pairs, {"awa": PAPER}) == {}
     found = text(verdict, nothing, {"awa": PAPER}, {"awa": "unavailable", **NOT_RUN})

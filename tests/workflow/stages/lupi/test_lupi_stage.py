@@ -89,10 +89,12 @@ def test_preprocessing_is_that_of_training_rows():
     rng = np.random.default_rng(0)
     counts = rng.poisson(5.0, size=(30, 4)).astype(float)
     counts[:, 3] = 2.0
-    raw, zscore, hellinger = (
+    raw, unit, zscore, hellinger = (
         preprocessor(name, counts[:20])(counts) for name in PREPROCESSING_NAMES
     )
     assert np.array_equal(raw, counts)
+    assert (unit**2).sum(axis=1) == pytest.approx(1.0)
+    assert unit * np.linalg.norm(counts, axis=1)[:, None] == pytest.approx(counts)
     assert zscore[:20].mean(axis=0) == pytest.approx(0, abs=1e-12)
     assert zscore[:20].std(axis=0) == pytest.approx([1, 1, 1, 0])
     assert (hellinger**2).sum(axis=1) == pytest.approx(1.0)

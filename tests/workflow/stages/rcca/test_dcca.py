@@ -229,6 +229,17 @@ def test_training_stops_when_tuning_rows_gain_no_more_and_keeps_the_best_epoch(p
     assert model.score(tune) == pytest.approx(max(sums), abs=1e-9)
 
 
+def test_a_fit_is_censored_if_training_ended_before_its_patience(parts):
+    noise = np.random.default_rng(0).normal(size=(200, 32))
+    tune = (noise[:100], noise[100:])
+    settings = LBFGS | {"patience": 2}
+    assert Of2013(**settings | {"epochs": 1}).fit(*parts).is_censored
+    model = Of2013(**settings | {"epochs": 50, "steps": 1}).fit(parts[0], tune)
+    assert len(model.history_) < 50
+    assert not model.is_censored
+    assert not Today(**ADAM | {"epochs": 1}).fit(*parts).is_censored
+
+
 @BOTH
 def test_scale_and_origin_of_the_views_do_not_matter(parts, model):
     moved = [[half[0] * 256.0 + 512.0, half[1]] for half in parts]

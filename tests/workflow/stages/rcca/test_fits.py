@@ -258,7 +258,7 @@ def test_variables_that_do_not_have_the_correlation_of_the_csv_are_not_drawn(tmp
 
 
 COMMON = TRIAL | {"split": OF_DIGITS, "components": 4, "seed": 3}
-NETWORK = {"hidden": [20, 20], "regs": [1e-4, 1e-1], "patience": 5, "epochs": 3}
+NETWORK = {"layers": 2, "widths": [20], "regs": [1e-4, 1e-1], "patience": 5, "epochs": 3}
 ADAM = {"learning_rates": [1e-2, 1e-4], "batch_size": 200}
 LBFGS = {"decays": [1e-3], "noise": 0.5, "pretraining_decay": 1e-3, "steps": 3}
 DEEP = Deep(**COMMON, network="dcca", baseline=NETWORK | ADAM)
@@ -312,6 +312,9 @@ def test_candidates_are_all_combinations_and_start_from_the_same_weights():
     found = [(each["reg"], each["learning_rate"]) for each in DEEP.candidates()]
     assert found == [(1e-4, 1e-2), (1e-4, 1e-4), (1e-1, 1e-2), (1e-1, 1e-4)]
     assert len({DEEP.estimator(each).seed for each in DEEP.candidates()}) == 1
+    wider = Deep(**COMMON, network="dcca", baseline=NETWORK | ADAM | {"widths": [20, 40]})
+    built = [wider.estimator(each).hidden for each in wider.candidates()]
+    assert built == [[20, 20]] * 4 + [[40, 40]] * 4
 
 
 def test_kernel_rows_choose_reg_on_tuning_rows_and_keep_it_beyond(digits, tmp_path):

@@ -11,7 +11,7 @@ from workflow.data.audit import leak_lines
 from workflow.lib import chart
 from workflow.lib.chart import Arrow
 from workflow.lib.claims import judge, ledger, read_claims
-from workflow.lib.outcomes import split_outcomes
+from workflow.lib.outcomes import Outcomes
 from workflow.stages.rcca import baselines_tables, figures, tables
 from workflow.stages.rcca import table1 as t1
 
@@ -44,7 +44,8 @@ FITS = baselines_tables.baseline_fits(golden("mnist.dcca"), golden("mnist.kcca")
 
 
 def read(*names):
-    return split_outcomes(SUMS[SUMS["experiment"].isin(names)], t1.SUMS_COLUMNS)
+    sums = SUMS[SUMS["experiment"].isin(names)]
+    return Outcomes({"sums": sums}).rows("sums", columns=t1.SUMS_COLUMNS)
 
 
 def table1(*names, timings=TIMING[:0], fits=FITS[:0], experiments=TITLES, sums=None):

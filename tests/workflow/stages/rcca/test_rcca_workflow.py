@@ -26,6 +26,30 @@ def checked(others=(), **changes):
     return check({"run": "try", "rcca": {"one": one, **dict(others)}}).rcca
 
 
+def stems(stage, kind):
+    return [job.stem for job in stage.jobs(1) if job.kind == kind]
+
+
+def test_every_kind_of_job_is_listed_once_under_its_own_name():
+    own = checked(
+        maps=["linear", "fourier"], repeats=2, shards=3, timing=[10, 20],
+        cv={"regs": [1e-8], "repeats": 1}, model={}, kcca={"sizes": [100]},
+    )  # fmt: skip
+    jobs = list(own.jobs(7))
+    assert len({job.name for job in jobs}) == len(jobs)
+    assert stems(own, "fit") == ["linear-0", "linear-1", "fourier-0", "fourier-1"]
+    assert stems(own, "shard")[:4] == ["linear-0-0", "linear-0-1", "linear-0-2", "linear-1-0"]
+    assert stems(own, "cv") == ["linear-0", "fourier-0"]
+    assert stems(own, "timing") == ["linear-m10", "fourier-m10", "fourier-m20"]
+    assert stems(own, "svd") == stems(own, "model")[1:] == ["fourier"]
+    assert stems(own, "kcca") == stems(own, "leaks") == ["all"]
+    assert stems(checked(maps=["linear"], timing=[10]), "svd") == []
+    assert {job.settings["seed"] for job in jobs if job.kind != "leaks"} == {7}
+    shard = next(job for job in jobs if job.kind == "shard" and job.stem == "fourier-1-2")
+    asked = {"repeat": 1, "shard": 2, "shards": 3, "feature_map": "fourier"}
+    assert shard.settings.items() >= asked.items()
+
+
 def test_memory_is_that_of_matrices_chunks_row_numbers_and_processes():
     assert fit_mem_mb(6000) == PROCESSES_MB + 1728 + 787
     assert checked()["one"].mem_mb() == checked().largest_mem_mb() == fit_mem_mb(6000) + 6
@@ -42,7 +66,7 @@ def test_amounts_double_with_each_attempt():
 
 def test_jobs_are_asked_for_what_they_depend_on():
     cv = {"regs": [1e-8, 1e-3], "features": [10]}
-    own = checked(cv=cv, other_regs=[1e-6], dcca={"hidden": [8], "repeats": 2})["one"]
+    own = checked(cv=cv, other_regs=[1e-6], dcca={"widths": [8], "repeats": 2})["one"]
     job = own.job(name="one", repeat=0, seed=1) | own.choice("cv")
     assert (job["features"], job["other_regs"], job["folds"]) == ([10], [1e-8, 1e-3], 3)
     assert "features" not in checked(cv={"regs": [1e-8]})["one"].choice("cv")  # then the fit's
@@ -54,16 +78,16 @@ def test_jobs_are_asked_for_what_they_depend_on():
 
 
 def test_deep_cca_has_the_repeats_of_its_experiment_unless_it_asks_for_fewer():
-    own = checked(repeats=3, dcca={}, dcca2013={"repeats": 2})["one"]
-    assert own.deep_fits() == ["dcca-0", "dcca-1", "dcca-2", "dcca2013-0", "dcca2013-1"]
-    assert checked(repeats=1, dcca2013={"repeats": 2})["one"].deep_fits() == ["dcca2013-0"]
+    own = checked(repeats=3, dcca={}, dcca2013={"repeats": 2})
+    assert stems(own, "deep") == ["dcca-0", "dcca-1", "dcca-2", "dcca2013-0", "dcca2013-1"]
+    assert stems(checked(repeats=1, dcca2013={"repeats": 2}), "deep") == ["dcca2013-0"]
     # It races against timed RCCA.
     assert checked(dcca={}).raced() == []
     assert checked(dcca={}, timing=[10]).raced() == ["one"]
 
 
 def test_variant_takes_over_what_it_does_not_change():
-    base = {"reg": 1e-5, "dcca": {"hidden": [8]}, "timing": [10], "published": True}
+    base = {"reg": 1e-5, "dcca": {"widths": [8]}, "timing": [10], "published": True}
     series = {"name": "z", "title": "Z", "paper": "xrmb"}
     raw = {"variant_of": "one", "title": "raw", "series": series, "standardise": True}
     wide = {"variant_of": "one", "title": "wide", "width": 0.5}
@@ -96,7 +120,7 @@ def test_run_leaves_sums_curves_race_and_no_state(finished):
 
 
 def test_killed_training_goes_on_where_it_was(project):
-    target, curve = (f"results/test/rcca/digits/dcca-0.{what}.csv" for what in ("sums", "curve"))
+    target, curve = (f"results/test/rcca/digits/dcca-0.{what}.csv" for what in ("dcca", "curve"))
     arguments = ("-m", "workflow.run", target, "--configfile", "config/test.yaml")
     with project.edited("config/test.yaml", "epochs: 2 }", "epochs: 300, patience: 300 }"):
         run = project.start(*arguments)

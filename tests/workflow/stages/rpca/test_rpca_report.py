@@ -95,3 +95,30 @@ def test_nothing_run_leaves_blank_figures_and_the_reasons():
         assert figure == []
     text = report.table(errors, merits, times, dict.fromkeys(TITLES, "no source"), TITLES)
     assert text == "**Rings**: not run, no source\n\n**MNIST**: not run, no source\n"
+
+
+def test_ratios_of_seconds_are_those_within_a_repeat():
+    seconds = {
+        "fourier": (2.0, 6.0, 9.0),
+        "nystroem": (1.0, 6.0, 18.0),
+        "fastfood": (1.0, 2.0, 1.0),
+    }
+    rows = [
+        ("rings", method, 70, 8, 20, repeat, value)
+        for method, values in seconds.items()
+        for repeat, value in enumerate(values)
+    ]
+    evaluation = pd.DataFrame(rows, columns=report.EVALUATION_COLUMNS)
+    summary = report.evaluation_summary(evaluation)
+    (row,) = summary.to_dict("records")
+    ratio = [row[f"fourier_over_fastfood_{how}"] for how in ("median", "min", "max")]
+    assert ratio == [3, 2, 9]  # that of the medians is 6
+    text = report.evaluation_table(summary, {"mnist": "no source"}, TITLES)
+    assert "seconds for 70 rows of 8 columns" in text
+    assert "| 20 | 6.000 | 6.000 | 1.000 | 3.00 (2.00 to 9.00) | 1.00 (0.50 to 2.00) |" in text
+    assert text.endswith("**MNIST**: not run, no source\n")
+    said = report.on_evaluation(summary, TITLES)
+    assert "Rings: Fourier over Fastfood 3.00, Nyström over Fourier 1.00" in said
+    nothing = report.evaluation_summary(evaluation[:0])
+    assert not report.evaluation_table(nothing, {}, TITLES)
+    assert not report.on_evaluation(nothing, {})

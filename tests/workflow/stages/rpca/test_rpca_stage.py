@@ -5,6 +5,7 @@ import pytest
 
 from rnca import FourierFeatures
 from workflow.lib.exact import centred_kernel, kernel_pca
+from workflow.stages.rpca.evaluation import EVALUATED, Evaluation, evaluate
 from workflow.stages.rpca.fit import (
     Comparison,
     captured,
@@ -181,3 +182,15 @@ def test_exact_components_capture_everything_and_others_less(rows):
 
 def test_relative_error_of_values():
     assert relative_error([3.0, 4.0], [3.0, 0.0]) == pytest.approx(4 / 3)
+
+
+def test_maps_are_evaluated_in_turns_on_the_first_view(rings):
+    asked = Evaluation(name="rings", seed=1, rows=300, features=[8, 40], repeats=2)
+    rows = evaluate(asked, rings)
+    assert rows["method"].tolist() == list(EVALUATED) * 4
+    assert rows.groupby(["m", "repeat"], sort=False).size().index.tolist() == [
+        (8, 0), (8, 1), (40, 0), (40, 1),
+    ]  # fmt: skip
+    assert set(rows["n"]) == {300}
+    assert set(rows["columns"]) == {rings.x.shape[1]}
+    assert (rows["seconds"] > 0).all()
