@@ -459,6 +459,16 @@ def of_sweeps(fits: pd.DataFrame, split: pd.DataFrame, summary: pd.DataFrame) ->
     return found
 
 
+def of_tightness(ratios: pd.DataFrame) -> dict[str, Any]:
+    """Give the least and the largest ratio of each bound to the error, by sweep and panel."""
+    found: dict[str, Any] = {}
+    for row in ratios.to_dict("records"):
+        ends = {"least": row["least"], "most": row["most"]}
+        panels = found.setdefault(str(row["experiment"]), {})
+        panels.setdefault(str(row["panel"]), {})[str(row["bound"])] = ends
+    return found
+
+
 def of_counterexample(summary: pd.DataFrame) -> dict[str, Any]:
     """Count the cases in which the mean error is above Theorem 4's bound, and give the worst."""
     most = summary.iloc[summary["excess"].argmax()]
@@ -501,6 +511,7 @@ def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -
         save(bounds_figure(summary, asked.titles), out, "bounds", columns=2)
         save(tightness_figure(summary, BOUNDS), out, "tightness", columns=2)
         found |= of_sweeps(fits, split, summary)
+        found["tightness"] = of_tightness(tightness(summary))
     if "counterexample" in outcomes.texts:
         counterexample = against_the_bound(outcomes.rows("counterexample")[0])
         drawn = outcomes.rows("correlations")[0]
