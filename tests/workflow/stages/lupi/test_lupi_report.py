@@ -176,7 +176,7 @@ def test_figure_shows_gains_and_the_paper_s_beside_its_own_protocol_only():
 
 def test_nothing_run_leaves_blank_figures_no_numbers_and_a_table_of_reasons():
     nothing = accuracies().iloc[:0]
-    summary, pairs = lupi_summary(nothing, {}), lupi_pairs(nothing)
+    pairs = lupi_pairs(nothing)
     assert gains_figure(pairs, {"awa": PAPER}, TITLES) == []
     assert numbers(pairs, {"awa": PAPER}) == {}
     found = text(verdict, nothing, {"awa": PAPER}, {"awa": "unavailable", **NOT_RUN})

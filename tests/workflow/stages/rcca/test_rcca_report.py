@@ -9,7 +9,7 @@ import pytest
 from projects import drawn
 from workflow.data.audit import leak_lines
 from workflow.lib import chart
-from workflow.lib.chart import Arrow
+from workflow.lib.chart import Arrow, Series
 from workflow.lib.claims import judge, ledger, read_claims
 from workflow.lib.outcomes import Outcomes
 from workflow.stages.rcca import baselines_tables, figures, tables
@@ -216,7 +216,8 @@ def test_speakers_are_drawn_beside_the_paper_where_it_can_be():
     fourier = over[over["feature_map"] == "fourier"].set_index("protocol")
     assert np.isnan(fourier.loc["utterances", "paper"])
     (panel,) = figures.speakers_figure(over, {"z": "Z"})
-    states = {(mark.name, mark.state): np.asarray(mark.y).tolist() for mark in panel.marks}
+    lines = [mark for mark in panel.marks if isinstance(mark, Series)]
+    states = {(mark.name, mark.state): np.asarray(mark.y).tolist() for mark in lines}
     assert states.pop(("Fourier", "frames")) == pytest.approx([62.0])
     assert states.pop(("Fourier", "utterances")) == pytest.approx([41.0])
     linear = {("linear CCA", "frames"), ("linear CCA", "utterances")}

@@ -117,8 +117,5 @@ def test_ratios_of_seconds_are_those_within_a_repeat():
     assert "seconds for 70 rows of 8 columns" in text
     assert "| 20 | 6.000 | 6.000 | 1.000 | 3.00 (2.00 to 9.00) | 1.00 (0.50 to 2.00) |" in text
     assert text.endswith("**MNIST**: not run, no source\n")
-    said = report.on_evaluation(summary, TITLES)
-    assert "Rings: Fourier over Fastfood 3.00, Nyström over Fourier 1.00" in said
     nothing = report.evaluation_summary(evaluation[:0])
     assert not report.evaluation_table(nothing, {}, TITLES)
-    assert not report.on_evaluation(nothing, {})
