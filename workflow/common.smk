@@ -37,6 +37,8 @@ STARTED = time.time()
 # Jobs print to logs, where a progress bar is a line each time.
 os.environ.setdefault("TQDM_MININTERVAL", "10")
 if workflow.is_main_process:
+    # On a cluster a job sees all cores of its node, and is told here which it may use.
+    os.environ.update(RNCA_CORES=str(workflow.cores or ""), RNCA_STARTED=str(STARTED))
     check_times()
     take_over(logger, stage_names(), lambda: workflow.dryrun)
     logger.addHandler(
@@ -55,6 +57,7 @@ plan = Plan(
     os.path.relpath(HERE),
 )
 RESULTS = plan.results
+CORES = int(os.getenv("RNCA_CORES") or settings.threads)
 
 # For the command that runs a failed job alone; jobs inherit it.
 os.environ.update(RNCA_PYTHON=sys.orig_argv[0])

@@ -5,6 +5,7 @@ Section 4 of the paper names it as an extension of RCCA.
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -31,6 +32,7 @@ _FRACTIONS = np.logspace(-12, 1, 53)
 _CAUTION = 1.4
 
 
+@dataclass(eq=False, repr=False)
 class RLDA(ClassifierMixin, RowsTransformer):
     """Linear discriminant analysis on random nonlinear features.
 
@@ -76,28 +78,16 @@ class RLDA(ClassifierMixin, RowsTransformer):
     1.0
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        feature_map: Any = "fourier",
-        n_features: int = 1000,
-        gamma: float | str = "median",
-        reg: float | str = "auto",
-        random_state: Any = None,
-        chunk_size: int = 2048,
-        dtype: Any = "float32",
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.feature_map = feature_map
-        self.n_features = n_features
-        self.gamma = gamma
-        self.reg = reg
-        self.random_state = random_state
-        self.chunk_size = chunk_size
-        self.dtype = dtype
-        self.verbose = verbose
+    n_components: int | None = None
+    _: KW_ONLY
+    feature_map: Any = "fourier"
+    n_features: int = 1000
+    gamma: float | str = "median"
+    reg: float | str = "auto"
+    random_state: Any = None
+    chunk_size: int = 2048
+    dtype: Any = "float32"
+    verbose: bool = False
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to labelled rows.
@@ -138,43 +128,22 @@ class RLDA(ClassifierMixin, RowsTransformer):
         return models
 
     def transform(self, X: Any) -> FloatArray:
-        """Discriminants: uncorrelated, of unit variance within classes, centred.
+        """Discriminants of rows, of shape (n, n_components).
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, n_components)
+        They are uncorrelated, of unit variance within classes, and centred.
         """
         return self._discriminants(X)[:, : self._n_features_out]
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Log posterior of each class, up to a constant for each row.
+        """Log posterior of each class, up to a constant for each row, of shape (n, c).
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, c), or of shape (n,) for two classes: log odds of the second
+        Of two classes the log odds of the second, of shape (n,).
         """
         scores = self._class_scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Most probable class of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
+        """Most probable class of each row."""
         scores = self._class_scores(X)
         labels: npt.NDArray[Any] = self.classes_[scores.argmax(axis=1)]
         return labels

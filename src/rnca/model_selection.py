@@ -1,6 +1,7 @@
 """Choice of the number of features and the regulariser by cross-validation from one pass."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import wraps
 from itertools import product
 from typing import Any, Self
@@ -55,6 +56,7 @@ def _best_has(name: str) -> Callable[["RCCACV"], bool]:
     return lambda search: hasattr(search.best_estimator_, name)
 
 
+@dataclass(eq=False, repr=False)
 class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """RCCA with the number of features m and ``reg`` chosen by cross-validation.
 
@@ -119,30 +121,17 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     100
     """
 
-    def __init__(
-        self,
-        n_components: int = 50,
-        *,
-        sizes: Sequence[Any] = (250, 500, 1000),
-        regs: Sequence[Any] = (1e-8, 1e-6, 1e-4, 1e-2, 1e-1, 1.0),
-        cv: Any = 5,
-        feature_map: Any = "fourier",
-        gamma: Any = "median",
-        random_state: Any = None,
-        chunk_size: int = 2048,
-        dtype: Any = "float32",
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.sizes = sizes
-        self.regs = regs
-        self.cv = cv
-        self.feature_map = feature_map
-        self.gamma = gamma
-        self.random_state = random_state
-        self.chunk_size = chunk_size
-        self.dtype = dtype
-        self.verbose = verbose
+    n_components: int = 50
+    _: KW_ONLY
+    sizes: Sequence[Any] = (250, 500, 1000)
+    regs: Sequence[Any] = (1e-8, 1e-6, 1e-4, 1e-2, 1e-1, 1.0)
+    cv: Any = 5
+    feature_map: Any = "fourier"
+    gamma: Any = "median"
+    random_state: Any = None
+    chunk_size: int = 2048
+    dtype: Any = "float32"
+    verbose: bool = False
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Score all candidates, and fit the best one to all rows.

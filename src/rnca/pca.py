@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from rnca.moments import Moments
 from rnca.rows import FloatArray
 
 
+@dataclass(eq=False, repr=False)
 class RPCA(RowsTransformer, FeatureFit):
     """Principal component analysis of random nonlinear features.
 
@@ -62,26 +64,15 @@ class RPCA(RowsTransformer, FeatureFit):
 
     _map_names = ("map_",)
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        feature_map: Any = "fourier",
-        n_features: int = 1000,
-        gamma: float | str = "median",
-        random_state: Any = None,
-        chunk_size: int = 2048,
-        dtype: Any = "float32",
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.feature_map = feature_map
-        self.n_features = n_features
-        self.gamma = gamma
-        self.random_state = random_state
-        self.chunk_size = chunk_size
-        self.dtype = dtype
-        self.verbose = verbose
+    n_components: int = 2
+    _: KW_ONLY
+    feature_map: Any = "fourier"
+    n_features: int = 1000
+    gamma: float | str = "median"
+    random_state: Any = None
+    chunk_size: int = 2048
+    dtype: Any = "float32"
+    verbose: bool = False
 
     def accumulate(self, X: Any, start: int = 0, stop: int | None = None) -> Moments:  # type: ignore[override]
         """Accumulate the moments of the features of rows ``start:stop``: second step of `fit`."""

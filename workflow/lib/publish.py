@@ -10,7 +10,7 @@ import mimetypes
 import os
 import runpy
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import chdir
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -90,7 +90,7 @@ def publish(plan: Plan, config: Mapping[str, Any], published: Path) -> int:
                 f"the times of stage {stage} come from several commits or machines:\n{files}\n"
                 "Delete those of all but one, and run again."
             )
-    verify(*_shown(run))
+    verify(*_shown(run, records))
     prepared = {
         file.name.partition(".")[0]: _benchmark(file)
         for file in run.glob("benchmarks/data/*.prepare.tsv")
@@ -214,10 +214,12 @@ def _restore(published: Path, records: dict[str, dict[str, Any]], place: Path, r
         write_text(record_of(file), json.dumps(restored))
 
 
-def _shown(run: Path) -> list[Path]:
-    """List the files of a run that are published."""
+def _shown(run: Path, records: Collection[str]) -> list[Path]:
+    """List the files of a run that are published: some of those whose records are given."""
     found = [file for pattern in PUBLISHED for file in run.glob(pattern)]
-    return [file for file in sorted(found) if _is_published(file) and file.is_file()]
+    known = {run / name for name in records}
+    shown = sorted(known.intersection(found))
+    return [file for file in shown if _is_published(file) and file.is_file()]
 
 
 def _is_published(csv: str | os.PathLike[str]) -> bool:
@@ -240,7 +242,9 @@ def _write(
     run: Path, published: Path, records: dict[str, dict[str, Any]], prepared: Mapping[str, Any]
 ) -> int:
     """Publish the shown files of a run with one record; return their number."""
-    contents = {file.relative_to(run).as_posix(): file.read_bytes() for file in _shown(run)}
+    contents = {
+        file.relative_to(run).as_posix(): file.read_bytes() for file in _shown(run, records)
+    }
     files = {name: records[name]["sha256"] for name in contents}
     # The crate must hold the workflow.
     contents["Snakefile"] = Path("Snakefile").read_bytes()

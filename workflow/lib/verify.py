@@ -270,7 +270,7 @@ def tolerances(kind: str, rows: pd.DataFrame) -> Any:
     numbers = rows.apply(pd.to_numeric, errors="coerce")
     allowed = np.full(rows.shape, np.nan)
     for number, name in enumerate(rows.columns):
-        largest = np.nanmax(np.abs(numbers[name]), initial=0)
+        largest = np.fmax(numbers[name].abs().max(), 0.0)
         open_rows = np.ones(len(rows), dtype=bool)
         for each in TOLERANCES:
             if not (re.match(each.csv, kind) and re.search(each.columns, name)):

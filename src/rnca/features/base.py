@@ -2,7 +2,7 @@
 
 import hashlib
 from copy import copy
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -35,7 +35,7 @@ class FeatureMap(RowsTransformer):
     the map from others, if not the same.
     """
 
-    _fitted_arrays: tuple[str, ...] = ()
+    _fitted_arrays: ClassVar[tuple[str, ...]] = ()
     _identifying_arrays: tuple[str, ...] | None = None
 
     offset_: Matrix

@@ -119,7 +119,7 @@ MISTAKES = {
         ("dataset", "minst", "dataset: unknown dataset 'minst'; known are"),
         ("dataset", "synthetic-speech", "has no labels, which pca needs"),
         ("dataset", "patches", "'patches' has no x and no y, which cca needs"),
-        ("", {"dataset": "digits", "title": "digits"}, "pca: give pca, cca or both"),
+        ("", {"dataset": "digits", "title": "digits"}, "pca: give pca, cca or evaluation"),
         ("published", True, "published: unknown key"),
         ("pca.features", [20, 10], "pca.features: must increase; got [20, 10]"),
         ("pca.features", [2, 10], "pca.features: m = 2 is less than components = 3"),
@@ -137,5 +137,7 @@ MISTAKES = {
         ("pca.times", TIMES | {"features": 101}, "n = 100 rows are fewer than the 101 landmarks"),
         ("pca.times", TIMES | {"features": 2}, "times.features: m = 2 is less than components = 3"),
         ("pca.times", {"exact": [50]}, "pca.times.random: Field required"),
+        ("evaluation.features", [101], "features: m = 101 landmarks exceed 100 rows"),
+        ("evaluation.rows", 1798, "evaluation.rows: 1798 are more than the 1797 of 'digits'"),
     ],
 }

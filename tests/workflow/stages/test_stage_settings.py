@@ -96,6 +96,7 @@ def test_rpca_comparisons_and_races_get_what_they_depend_on_and_no_more():
         ("rpca", ["digits.pca"], {"rpca_pca", "rpca_scatter"}),
         ("rpca", ["digits.cca"], {"rpca_cca"}),
         ("rpca", ["digits.pca.times", "digits.cca.times"], {"rpca_times"}),
+        ("rpca", ["digits.evaluation"], {"rpca_evaluation"}),
     ],
 )
 def test_only_exhibits_with_something_in_them_are_made(name, without, unmade):

@@ -96,7 +96,7 @@ rule rcca_timing:
         rcca_timing.benchmark
     conda:
         "../../envs/rnca.yaml"
-    threads: workflow.cores or settings.threads
+    threads: CORES
     resources:
         **rcca_timing.resources,
     script:
@@ -147,7 +147,7 @@ rule rcca_deep:
         rcca_deep.benchmark
     conda:
         "../../envs/rnca.yaml"
-    threads: workflow.cores or settings.threads
+    threads: CORES
     resources:
         **rcca_deep.resources,
     script:
@@ -165,7 +165,7 @@ rule rcca_kcca:
         rcca_kcca.benchmark
     conda:
         "../../envs/rnca.yaml"
-    threads: workflow.cores or settings.threads
+    threads: CORES
     resources:
         **rcca_kcca.resources,
     script:

@@ -230,7 +230,7 @@ class Experiment(models.Experiment):
                 yield "timing", f"{feature_map}-m{m}", "fit", first | single | timed
         nonlinear = [feature_map for feature_map in self.maps if feature_map != "linear"]
         if self.timing and nonlinear:
-            times = {"features": self.timing, "times": [timed_repeats(m) for m in self.timing]}
+            times = {"features": self.timing, "times": TIMED_REPEATS}
             first = self.job(**own, feature_map=nonlinear[0], repeat=0)
             yield "svd", nonlinear[0], "fit", first | single | times
         yield "leaks", "all", "fit", {}

@@ -253,14 +253,20 @@ def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -
     merits, _ = outcomes.rows("merits", columns=MERITS_COLUMNS)
     scores, _ = outcomes.rows("scores", columns=SCORES_COLUMNS)
     times, _ = outcomes.rows("times", columns=TIMES_COLUMNS)
+    evaluation, not_evaluated = outcomes.rows("evaluation", columns=EVALUATION_COLUMNS)
+    evaluated = evaluation_summary(evaluation)
+    compared = {name: titles[name] for name in titles if name in {*errors["experiment"], *not_run}}
     summary, merit, powers, laws = (
         errors_summary(errors),
         merits_summary(merits),
         rates(errors),
         exponents(times),
     )
-    write_text(out["rpca.md"], table(errors, merits, times, not_run, titles))
+    write_text(out["rpca.md"], table(errors, merits, times, not_run, compared))
     write_csv(out["rpca.csv"], summary)
+    if "rpca_evaluation.md" in out:
+        write_text(out["rpca_evaluation.md"], evaluation_table(evaluated, not_evaluated, titles))
+        write_csv(out["rpca_evaluation.csv"], evaluated)
     write_csv(out["rpca_merits.csv"], merit)
     write_csv(out["rpca_rates.csv"], powers)
     write_csv(out["rpca_exponents.csv"], laws)

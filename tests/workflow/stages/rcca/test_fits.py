@@ -161,11 +161,11 @@ def test_fits_and_both_ways_to_an_svd_are_timed_as_often_as_asked_in_turns(data)
     times = time_fit(experiment(times=2), data, threads=[1, 2])
     assert times["repeat"].tolist() == [0, 0, 1, 1]
     assert times["threads"].tolist() == [1, 2, 1, 2]
-    times = time_svds(experiment(times=[3, 1]), data, threads=1)
-    assert times["m"].tolist() == 6 * [10] + 2 * [20]
-    assert times["method"].tolist() == 4 * ["truncated", "full"]
+    times = time_svds(experiment(times=3), data, threads=1)
+    assert times["m"].tolist() == 6 * [10] + 6 * [20]
+    assert times["method"].tolist() == 6 * ["truncated", "full"]
     repeats = times.groupby(["m", "method"])["repeat"].agg(list).tolist()
-    assert repeats == 2 * [[0, 1, 2]] + 2 * [[0]]
+    assert repeats == 4 * [[0, 1, 2]]
     assert (times["seconds"] > 0).all()
 
 
