@@ -7,12 +7,24 @@ import time
 from pathlib import Path
 
 # This project, wherever Snakemake runs it: elsewhere with `--directory`, or as another's module.
-HERE = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).resolve().parent
+if workflow.current_basedir.is_local:
+    HERE = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).resolve().parent
+else:  # deployed by `github(…)`: Snakemake has a clone, from which the files are checked out
+    repository, ref = workflow.current_basedir.hosted_repo.repo, workflow.current_basedir.ref
+    HERE = Path(".snakemake", "rnca", repository.commit(ref).hexsha).resolve()
+    if not HERE.is_dir():
+        repository.git.worktree("add", "--force", "--detach", HERE, ref)
 
 # A config file on the command line stands alone; it does not extend the default one.
 if not workflow.config_settings.configfiles:
 
     configfile: HERE / "config" / "config.yaml"
+
+
+# With `--sdm apptainer` jobs run in this image, which Containerfile makes.
+if os.getenv("RNCA_CONTAINER"):
+
+    container: os.getenv("RNCA_CONTAINER")
 
 
 # This project's own code, before any other that is installed. Snakemake hands its search path on to

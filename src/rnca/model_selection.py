@@ -62,9 +62,10 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
     One pass over the rows leaves the moments of each fold. They merge into those of every training
     set, and give the scores of every held-out one. So the cost is that of one fit, a factorisation
-    for each fold and ``reg``, and a truncated SVD for each candidate. That starts from the solution
-    at the next larger ``reg``, and beyond m = 500 stops when it moves scores by much less than
-    their standard errors. Memory is 24·m²·(folds + 3)
+    for each fold and ``reg``, and a truncated SVD for each candidate. Beyond m = 500 this starts
+    from the solution at the next larger ``reg``, and stops when it moves scores by much less than
+    their standard errors. (Where ``reg`` leaves the training correlations at 1, bases are arbitrary
+    and scores, whatever the method, that of one of them.) Memory is 24·m²·(folds + 3)
     bytes for the largest m, whatever the number of rows. After `fit` all methods of `RCCA` that
     use a fitted model are those of the best one.
 
@@ -315,7 +316,7 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         k = self.n_components
         first = [rng.standard_normal((m_y, min(k + k // 2, m_y))) for _, m_y in sizes]
         for fold, held_out in enumerate(moments):
-            train, score = _merged(moments, without=fold), _scorer(held_out)
+            train, score = _merged(moments, without=fold), scorer(held_out)
             C, guesses = train.covariance(0, 1), list(first)
             for i in from_largest:
                 try:
@@ -426,7 +427,7 @@ def _bases(
     return x.unwhiten(U[:, :k]), y.unwhiten(V)
 
 
-def _scorer(moments: Moments) -> Callable[[Matrix, Matrix], float]:
+def scorer(moments: Moments) -> Callable[[Matrix, Matrix], float]:
     """Return the sum of correlations, on the rows of moments, of the variables by bases F and G."""
     covariances = [moments.covariance(view, view) for view in range(2)]
     across = moments.covariance(0, 1)

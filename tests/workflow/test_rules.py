@@ -16,7 +16,7 @@ DEFAULT, SLURM = (
     yaml.safe_load((ROOT / "profiles" / name / "config.yaml").read_text(encoding="utf-8"))
     for name in ("default", "slurm")
 )
-RULE_FILES = [ROOT / "Snakefile", *sorted((ROOT / "workflow").rglob("*.smk"))]
+RULE_FILES = [ROOT / "workflow" / "Snakefile", *sorted((ROOT / "workflow").rglob("*.smk"))]
 
 
 def rules():
@@ -157,9 +157,11 @@ def test_the_page_adds_a_stage(project):
     include, settings = (
         text for text in re.findall(f"^{block}", page, flags) if text.startswith(("include", "run"))
     )
-    last = 'include: "workflow/report.smk"'
-    snakefile = project.file("Snakefile").read_text("utf-8").replace(last, f"{include}{last}")
-    files += [("Snakefile", snakefile), ("mine.yaml", settings)]
+    last = 'include: "report.smk"'
+    snakefile = (
+        project.file("workflow/Snakefile").read_text("utf-8").replace(last, f"{include}{last}")
+    )
+    files += [("workflow/Snakefile", snakefile), ("mine.yaml", settings)]
     for name, text in (*files, ("workflow/stages/shape/__init__.py", '"""Shapes."""\n')):
         project.file(name).parent.mkdir(exist_ok=True)
         project.file(name).write_text(text, encoding="utf-8")

@@ -201,7 +201,7 @@ def test_published_results_are_rendered_again_from_their_csvs(source, published)
     ("table", "seed", "sentence"),
     [
         ("| m |", 1, "is damaged, restore it first: tables/lupi.md: changed"),
-        (None, 2, "other settings than those of the published run, test: only titles may differ"),
+        (None, 2, "seed 2 is not that of the published run, 1. Give the settings of that run"),
     ],
     ids=["damaged", "other settings"],
 )

@@ -2,14 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from math import ceil
 from pathlib import Path
 from typing import Any
 
 from snakemake.io import report
 
 from workflow.data.catalogue import CATALOGUE, parser_script, standing_in
-from workflow.data.sources import file_sha256
 from workflow.lib.exhibits import Exhibit, read_exhibits
 from workflow.lib.jobs import Job
 from workflow.lib.outcomes import unavailable_reason
@@ -21,6 +19,8 @@ PREPARED, FETCHED = "data/prepared", "data/fetched"
 # What the page is laid out and worded by.
 _PAGE = ("page.html.jinja", "page.css", "page.js", "figures.css", "prose.yaml")
 CLAIMS = "resources/paper/claims.yaml"
+# What is known of the user's own files, so that large ones are not read at every start.
+OWN_CHECKSUMS = Path(".snakemake", "rnca-checksums.json")
 
 
 def record(dataset: str) -> str:
@@ -348,20 +348,17 @@ class Plan:
             "parser": code_version(parser_script(name)),
             "entry": own and own.model_dump(mode="json", exclude_none=True),
             "files": _checksums(name),
-            "own": {file: file_sha256(Path(file)) for file in (own.files() if own else [])},
+            "own": own.checksums(OWN_CHECKSUMS) if own else {},
         }
 
     def prepare_mb(self, wildcards: Any) -> int:
         """Return the memory in which a dataset is prepared, in millions of bytes.
 
-        It is there as read, as parsed, and once more where a type is converted.
+        Fetched data are there as read, as parsed, and once more where a type is converted.
         """
         own = self.settings.datasets.get(wildcards.dataset)
-        if own is None:
-            size = CATALOGUE[wildcards.dataset].prepared_mb
-        else:
-            size = ceil(sum(Path(file).stat().st_size for file in own.files()) / 1e6)
-        return PROCESSES_MB + 3 * size
+        size = own.mem_mb() if own else 3 * CATALOGUE[wildcards.dataset].prepared_mb
+        return PROCESSES_MB + size
 
     def failed_fetches(self, datasets: Iterable[str]) -> list[str]:
         """List the records that say why datasets could not be fetched."""

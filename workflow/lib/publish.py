@@ -114,18 +114,21 @@ def rendered(
 ) -> tuple[Path, dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Make the claims or the report, and all it shows, from the published CSVs in another place.
 
-    The settings may differ from those of the published run in titles alone. A stage's report that
-    reads what is not published, such as pictures, is not made again: its exhibits stay. Returns the
-    run's directory, the published record, and the records of what stayed and of what was made.
+    Settings may have changed since the published run: experiments that they have no more are left
+    out, new ones say that they were not run, and the report shows the settings of the run. A
+    stage's report that reads what is not published, such as pictures, is not made again: its
+    exhibits stay. Returns the run's directory, the published record, and the records of what stayed
+    and of what was made.
     """
     record = json.loads((published / "record.json").read_text(encoding="utf-8"))
     if damaged := damages(published, record["files"]):
         raise DataError(f"{published} is damaged, restore it first: {'; '.join(damaged)}")
     asked = record["requests"][record["jobs"]["report.html"]["request_file"]]["settings"]["config"]
-    if _untitled(asked) != _untitled(config):
+    keys = ("run", "seed")
+    if wrong := [key for key in keys if asked.get(key) != config.get(key)]:
         raise DataError(
-            f"other settings than those of the published run, {asked['run']}: only titles may "
-            "differ when it is rendered again. Restore them, or run with them and publish that"
+            f"{wrong[0]} {config.get(wrong[0])} is not that of the published run, "
+            f"{asked.get(wrong[0])}. Give the settings of that run, or run these and publish that"
         )
     records = {
         name: job
@@ -141,7 +144,7 @@ def rendered(
     _restore(published, records, place, run)
     with chdir(place):
         plan = Plan(check(config))
-        remade = list(_render(plan, config, target))
+        remade = list(_render(plan, asked, target))
     names = [Path(file).relative_to(plan.results).as_posix() for file in remade]
     made = {name: _records(run)[name] for name in names if has_record(name)}
     return run, record, {name: records[name] for name in records.keys() - made.keys()}, made
@@ -186,13 +189,6 @@ def _render(plan: Plan, config: Mapping[str, Any], target: str) -> Iterator[str]
             yield from _run(job, inputs, {"shown": job.outputs["shown"]})
     for job in (plan.claims(), *([plan.page(config)] if target == "report.html" else [])):
         yield from _run(job, job.inputs, job.outputs)
-
-
-def _untitled(settings: Any) -> Any:
-    """Leave out the titles in settings."""
-    if not isinstance(settings, Mapping):
-        return settings
-    return {key: _untitled(value) for key, value in settings.items() if key != "title"}
 
 
 def _restore(published: Path, records: dict[str, dict[str, Any]], place: Path, run: Path) -> None:
@@ -247,7 +243,7 @@ def _write(
     }
     files = {name: records[name]["sha256"] for name in contents}
     # The crate must hold the workflow.
-    contents["Snakefile"] = Path("Snakefile").read_bytes()
+    contents["Snakefile"] = Path("workflow", "Snakefile").read_bytes()
     files["Snakefile"] = hashlib.sha256(contents["Snakefile"]).hexdigest()
     merged = {
         "published_by": environment()["commit"],

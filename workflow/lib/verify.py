@@ -222,7 +222,8 @@ def available_sample(
 def launch(place: Path, targets: Iterable[str]) -> None:
     """Run the workflow in another directory, with this clone's code and cache."""
     command = [sys.executable, "-m", "workflow.run", *targets]
-    command += ["--snakefile", str(Path("Snakefile").resolve()), "--directory", str(place)]
+    command += ["--snakefile", str(Path("workflow", "Snakefile").resolve())]
+    command += ["--directory", str(place)]
     command += ["--configfile", str(place / "config.json")]
     paths = {"RNCA_CACHE": default_cache(), "RNCA_MIRROR": mirror_directory()}
     absolute = {name: str(path.resolve()) for name, path in paths.items() if path}

@@ -23,18 +23,19 @@ from workflow.lib.chart import (
 )
 from workflow.lib.provenance import read_csv
 from workflow.lib.tables import comparable
-from workflow.stages.rcca.tables import Titles, by_model, with_protocol
+from workflow.stages.rcca.tables import Titles, by_model, of_series, with_protocol
 
 # By the method of a CSV: the class of its colour, and its name at a line.
 LOOKS = {
     "fourier": ("fourier", "Fourier"),
     "nystroem": ("nystroem", "Nyström"),
+    "whitened": ("whitened", "Nyström, whitened"),
     "linear_cca": ("linear", "linear CCA"),
     "dcca": ("dcca", "deep CCA"),
     "dcca2013": ("dcca", "deep CCA, 2013 recipe"),
     "kcca": ("kernel", "exact kernel CCA"),
 }
-RANDOM = ("fourier", "nystroem")
+RANDOM = ("fourier", "nystroem", "whitened")
 _M = "random features m"
 _KEY = "filled: ours, hollow: the paper's"
 _TIMES = {1 / 60: "1 s", 1 / 6: "10 s", 1: "1 min", 10: "10 min", 60: "1 h", 600: "10 h"}
@@ -217,6 +218,36 @@ def _time(minutes: float) -> str:
     if minutes < 1:
         return f"{60 * minutes:.2g} s"
     return f"{minutes:.2g} min" if minutes < 90 else f"{minutes / 60:.2g} h"
+
+
+def overfitting_figure(
+    found: pd.DataFrame, titles: Titles, series: Mapping[str, Mapping[str, str]]
+) -> list[Panel]:
+    """Gap of training and test correlation against effective dimension: points of `gaps`.
+
+    A panel per experiment, or per protocol of a series; unrelated pairs are small dots, and the
+    line is the noise level of views with equal degrees of freedom.
+    """
+    names, protocols = of_series(found["experiment"], series)
+    panels = []
+    for (name, protocol), rows in found.groupby([names, protocols], sort=False):
+        shares = np.linspace(0.0, 0.5, 50)
+        noise = 2 * np.sqrt(shares * (1 - shares))
+        marks = [Series("other", 2 * shares, noise, "noise level", "noise level", marks=False)]
+        for method, (look, label) in LOOKS.items():
+            kind = "linear" if method == "linear_cca" else method
+            own = rows[rows["feature_map"] == kind]
+            for pairing, whose in (("paired", ""), ("permuted", ", unrelated pairs")):
+                points = own[own["pairing"] == pairing]
+                if len(points):
+                    x, gap, is_dot = points["effective_dimension"], points["gap"], bool(whose)
+                    named = f"{label}{whose}"
+                    marks.append(Series(look, x, gap, named, line=False, dots=is_dot))
+        axis = linear([mark.x for mark in marks], "degrees of freedom / rows", zero=True)
+        up = linear([mark.y for mark in marks], "training − test correlation", zero=True)
+        title = with_protocol(titles[str(name)], str(protocol))
+        panels.append(Panel(axis, up, marks, title, height=280))
+    return panels
 
 
 def cv_figure(choice: pd.DataFrame, titles: Titles) -> list[Panel]:

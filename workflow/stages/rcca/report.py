@@ -10,7 +10,14 @@ from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import Outcomes, gathered
 from workflow.lib.provenance import check, write_csv
 from workflow.lib.tables import write_numbers
-from workflow.stages.rcca import baselines_tables, figures, headlines, table1, tables
+from workflow.stages.rcca import (
+    baselines_tables,
+    figures,
+    grid_tables,
+    headlines,
+    table1,
+    tables,
+)
 from workflow.stages.rcca.tables import write_latex, write_markdown
 
 
@@ -24,7 +31,8 @@ def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -
     main_titles, series = asked.main_titles, asked.series
     titles = asked.titles | {of["name"]: of["title"] for of in series.values()}
     sums, not_run = outcomes.rows("sums", columns=table1.SUMS_COLUMNS)
-    regs, _ = outcomes.rows("regs", columns=table1.SUMS_COLUMNS)
+    grid, _ = outcomes.rows("regs", columns=grid_tables.GRID_COLUMNS)
+    grid = grid_tables.completed(grid)
     cv, _ = outcomes.rows("cv", columns=tables.CV_COLUMNS)
     leaks, _ = outcomes.rows("leaks", columns=tables.LEAKS_COLUMNS)
     timings, _ = outcomes.rows("timing", columns=table1.TIMING_COLUMNS)
@@ -41,7 +49,7 @@ def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -
     speakers = table1.by_speaker(summary, pairs)
     over = table1.over_speakers(speakers, series, published)
     floors = table1.floor_rows(summary, over, series, main_titles)
-    by_reg = table1.by_reg(sums, regs, published, paper)
+    by_reg = grid_tables.by_reg(sums, grid, published, paper)
     main = summary[summary["experiment"].isin(main_titles)]
     blocks = table1.experiment_blocks(summary, not_run, main_titles)
     blocks += table1.series_blocks(over, series, not_run)
@@ -83,7 +91,19 @@ def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -
         found["chosen"] = headlines.of_choice(choice)
     if "rcca_regs.md" in out:
         write_csv(out["rcca_regs.csv"], by_reg)
-        write_markdown(out["rcca_regs.md"], table1.reg_blocks(by_reg, titles))
+        write_markdown(out["rcca_regs.md"], grid_tables.reg_blocks(by_reg, titles))
+        gaps = grid_tables.gaps(grid, series)
+        foretold = grid_tables.overfitting(gaps)
+        write_csv(out["rcca_overfitting.csv"], foretold)
+        write_markdown(out["rcca_overfitting.md"], grid_tables.overfitting_blocks(foretold))
+        save(figures.overfitting_figure(gaps, titles, series), out, "rcca_overfitting", columns=2)
+        found["overfitting"] = headlines.of_overfitting(foretold)
+    if "rcca_linear.md" in out:
+        linear, not_tuned = outcomes.rows("linear", columns=grid_tables.LINEAR_COLUMNS)
+        tuned = grid_tables.linear_summary(linear, published, paper)
+        names = {name: titles[name] for name in asked.tuned}
+        write_csv(out["rcca_linear.csv"], tuned)
+        write_markdown(out["rcca_linear.md"], grid_tables.linear_blocks(tuned, not_tuned, names))
     if "rcca_variants.md" in out:
         compared = tables.beside_base(sums, asked.variants)
         write_csv(out["rcca_variants.csv"], compared)
