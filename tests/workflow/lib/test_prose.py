@@ -27,10 +27,10 @@ def names():
 
 def test_everything_of_the_article_can_be_said_of_the_published_run(names):
     said = prose.tell(names)
-    own = {
-        name for name in prose.templates() if name.startswith(("own-", "rcca_model", "embedded"))
-    }
-    assert prose.templates().keys() - said.keys() - own == {"table", "sections"}
+    others = ("own-", "rcca_model", "embedded")
+    unsaid = {name for name in prose.templates() if name.startswith(others)}
+    unsaid.add("rcca_overfitting")  # its grid is of the next run
+    assert prose.templates().keys() - said.keys() - unsaid == {"table", "sections"}
     for text in said.values():
         assert not re.search(r"\bnan\b|None|\{|\}|  ", text), text
     # Short enough to be read.
