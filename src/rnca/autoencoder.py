@@ -94,13 +94,7 @@ class RandomizedAutoencoder(RowsTransformer):
     verbose: bool = False
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to data.
-
-        Parameters
-        ----------
-        X : array-like, memory map or row-sliceable object of shape (n, D)
-        y : ignored
-        """
+        """Fit to rows; y is ignored."""
         encoder = self._fitted_encoder(X)
         decoder = self._fitted_decoder(X, **encoder)
         self._assign(encoder, decoder_=decoder)
@@ -116,10 +110,6 @@ class RandomizedAutoencoder(RowsTransformer):
 
         The latent factors are nested: after `fit_encoder` at the largest ``n_components``, any
         smaller number of them (and any other setting of the decoder) costs this pass alone.
-
-        Parameters
-        ----------
-        X : as in `fit`
         """
         check_is_fitted(self, "encoder_")
         encoder = {name: vars(self)[name] for name in ("encoder_", "scale_", "_decoder_seed_")}

@@ -191,36 +191,21 @@ FeatureMap instance, or a pair, default="fourier"
         return parts[0] if len(parts) == 1 else tuple(parts)
 
     def set_output(self, *, transform: str | None = None) -> Self:
-        """Set the container that `transform` returns for either view.
-
-        Parameters
-        ----------
-        transform : {"default", "pandas", "polars"} or None
-            None leaves it as it is.
-        """
+        """Set the container that `transform` returns: "default", "pandas" or "polars"."""
         if transform is not None:
             self._sklearn_output_config = {"transform": transform}
         return self
 
     def get_feature_names_out(self, input_features: Any = None, view: str = "x") -> Any:
-        """Names of the canonical variables of X, ``rcca_x0``, …, or of y for ``view="y"``.
-
-        Parameters
-        ----------
-        input_features : ignored
-        view : {"x", "y"}
-        """
+        """Names of the canonical variables of X, ``rcca_x0``, …, or of y for ``view="y"``."""
         check_is_fitted(self, "correlations_")
         prefix = f"{type(self).__name__.lower()}_{view}"
         return np.array([f"{prefix}{i}" for i in range(self.F_.shape[1])], dtype=object)
 
     def component_correlations(self, X: Any, y: Any) -> Matrix:
-        """Correlation of each pair of canonical variables on the given rows.
+        """Correlation, with its sign, of each pair of canonical variables on the given rows.
 
-        Returns
-        -------
-        ndarray of shape (n_components,)
-            Signed. A variable that is constant on these rows has correlation 0.
+        A variable that is constant on these rows has correlation 0.
         """
         correlations = Correlations()
         for u, v in zip(*self._variables(*self._checked_views(X, y)), strict=True):
@@ -238,9 +223,7 @@ FeatureMap instance, or a pair, default="fourier"
     def loadings(self, X: Any, y: Any) -> tuple[Matrix, Matrix]:
         """Correlation of each original column with each canonical variable of its view.
 
-        Returns
-        -------
-        ndarray of shape (p, n_components), ndarray of shape (q, n_components)
+        Of shapes (p, n_components) and (q, n_components).
 
         Examples
         --------
@@ -333,13 +316,7 @@ FeatureMap instance, or a pair, default="fourier"
     def predict(self, X: Any) -> FloatArray:
         """Predict the other view from X, after `fit_predictor`.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-
-        Returns
-        -------
-        ndarray of shape (n, q), or (n,) if y in `fit_predictor` was
+        Of shape (n, q), or (n,) if y in `fit_predictor` was.
 
         Examples
         --------

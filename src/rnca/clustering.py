@@ -142,13 +142,7 @@ class RSpectralClustering(ClusterMixin, RowsTransformer):
     verbose: bool = False
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows.
-
-        Parameters
-        ----------
-        X : array-like, memory map or row-sliceable object of shape (n, d)
-        y : ignored
-        """
+        """Cluster the rows; y is ignored."""
         check_count(self.n_clusters, "n_clusters")
         check_count(self.n_init, "n_init")
         view, size = View(X), check_count(self.chunk_size, "chunk_size")

@@ -21,7 +21,7 @@ from rnca._core.conditioning import ERROR_LIMIT
 from rnca._core.estimators import RowsTransformer, assign, check_columns, check_count, warn
 from rnca.cca import RCCA
 from rnca.moments import Moments
-from rnca.rows import FloatArray, Matrix, View
+from rnca.rows import ComputedRows, FloatArray, Matrix, View
 
 # Within-class variance below this fraction counts as zero.
 _NO_SPREAD = 1e-9
@@ -101,7 +101,9 @@ class RLDA(ClassifierMixin, RowsTransformer):
         view = View(X)
         check_columns(self, X, y)
         labels, codes = self._classes(y, len(view))
-        indicators = Indicators(codes, len(labels))
+        # Of all classes but the last, which is what the others leave of 1.
+        others = np.arange(len(labels) - 1)
+        indicators = ComputedRows(View(codes[:, None]), lambda rows: rows == others, len(others))
         rcca = self._unfitted_rcca().draw(X, indicators)
         rcca.set_params(n_components=min(len(labels) - 1, rcca.map_x_.n_features_out))
         moments = rcca.accumulate(X, indicators)
@@ -264,19 +266,3 @@ def _cross_validated_reg(moments: Moments) -> float:
     error = np.divide(residual, left**2, out=np.full(len(regs), np.inf), where=left > 0)
     error[-1] = min(error[-1], np.finfo(np.float64).max)  # the last resort of very few rows
     return float(regs[np.argmin(error)])
-
-
-class Indicators:
-    """Indicators of all classes but the last, made row by row: n × (c − 1) truth values.
-
-    The last one is what the others leave of 1, and would make their covariance singular. ``codes``
-    holds the class of each row, counted from 0, of which there are ``classes``.
-    """
-
-    def __init__(self, codes: npt.NDArray[np.integer[Any]], classes: int) -> None:
-        self.codes, self.columns = codes, np.arange(classes - 1)
-        self.shape = (len(codes), classes - 1)
-
-    def __getitem__(self, rows: slice) -> npt.NDArray[np.bool_]:
-        indicators: npt.NDArray[np.bool_] = self.codes[rows, None] == self.columns
-        return indicators

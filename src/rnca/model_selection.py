@@ -228,12 +228,7 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         return self
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the mean scores against m, one line per reg, with standard errors.
-
-        Returns
-        -------
-        matplotlib Axes
-        """
+        """Draw the mean scores against m, one line per reg, with errors. Returns the axes."""
         from matplotlib import pyplot
 
         check_is_fitted(self, "best_estimator_")

@@ -79,13 +79,7 @@ class RPCA(RowsTransformer, FeatureFit):
         return super().accumulate(X, None, start, stop)
 
     def path(self, sizes: Sequence[int]) -> list["RPCA"]:
-        """Models at smaller m from the pass already made, each like a fit of its own.
-
-        Parameters
-        ----------
-        sizes : sequence of int
-            Each at most the fitted number of features.
-        """
+        """Models at smaller m from the pass already made, each like a fit of its own."""
         check_is_fitted(self, "map_")
         self._check_has_moments()
         for m in sizes:
@@ -105,15 +99,7 @@ class RPCA(RowsTransformer, FeatureFit):
     def transform(self, X: Any, *, out: FloatArray | None = None) -> FloatArray:
         """Principal components of new rows, centred by the training mean.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        out : array of shape (n, n_components), optional
-            As in `RCCA.transform`.
-
-        Returns
-        -------
-        ndarray of shape (n, n_components)
+        They are of shape (n, n_components); ``out`` is as in `RCCA.transform`.
         """
         view = self._view_to_use(X, "components_")
         return projected(self.map_, view, self.mean_, self.components_.T, self.chunk_size, out)
