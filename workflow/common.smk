@@ -7,12 +7,24 @@ import time
 from pathlib import Path
 
 # This project, wherever Snakemake runs it: elsewhere with `--directory`, or as another's module.
-HERE = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).resolve().parent
+if workflow.current_basedir.is_local:
+    HERE = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).resolve().parent
+else:  # deployed by `github(…)`: Snakemake has a clone, from which the files are checked out
+    repository, ref = workflow.current_basedir.hosted_repo.repo, workflow.current_basedir.ref
+    HERE = Path(".snakemake", "rnca", repository.commit(ref).hexsha).resolve()
+    if not HERE.is_dir():
+        repository.git.worktree("add", "--force", "--detach", HERE, ref)
 
 # A config file on the command line stands alone; it does not extend the default one.
 if not workflow.config_settings.configfiles:
 
     configfile: HERE / "config" / "config.yaml"
+
+
+# With `--sdm apptainer` jobs run in this image, which Containerfile makes.
+if os.getenv("RNCA_CONTAINER"):
+
+    container: os.getenv("RNCA_CONTAINER")
 
 
 # This project's own code, before any other that is installed. Snakemake hands its search path on to
@@ -37,6 +49,8 @@ STARTED = time.time()
 # Jobs print to logs, where a progress bar is a line each time.
 os.environ.setdefault("TQDM_MININTERVAL", "10")
 if workflow.is_main_process:
+    # On a cluster a job sees all cores of its node, and is told here which it may use.
+    os.environ.update(RNCA_CORES=str(workflow.cores or ""), RNCA_STARTED=str(STARTED))
     check_times()
     take_over(logger, stage_names(), lambda: workflow.dryrun)
     logger.addHandler(
@@ -55,6 +69,7 @@ plan = Plan(
     os.path.relpath(HERE),
 )
 RESULTS = plan.results
+CORES = int(os.getenv("RNCA_CORES") or settings.threads)
 
 # For the command that runs a failed job alone; jobs inherit it.
 os.environ.update(RNCA_PYTHON=sys.orig_argv[0])

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from rnca.seeding import seeds
 _NEGLIGIBLE = 1e-14
 
 
+@dataclass(eq=False, repr=False)
 class RandomizedAutoencoder(RowsTransformer):
     """A nonlinear autoencoder without gradient descent.
 
@@ -76,45 +78,23 @@ class RandomizedAutoencoder(RowsTransformer):
     True
     """
 
-    def __init__(
-        self,
-        n_components: int = 20,
-        *,
-        feature_map: Any = "fourier",
-        n_features: int = 2000,
-        gamma: float | str = "median",
-        decoder_feature_map: Any = None,
-        n_decoder_features: int = 2000,
-        decoder_gamma: float | str = "median",
-        linear_part: bool = False,
-        reg: float = 1e-8,
-        random_state: Any = None,
-        chunk_size: int = 2048,
-        dtype: Any = "float32",
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.feature_map = feature_map
-        self.n_features = n_features
-        self.gamma = gamma
-        self.decoder_feature_map = decoder_feature_map
-        self.n_decoder_features = n_decoder_features
-        self.decoder_gamma = decoder_gamma
-        self.linear_part = linear_part
-        self.reg = reg
-        self.random_state = random_state
-        self.chunk_size = chunk_size
-        self.dtype = dtype
-        self.verbose = verbose
+    n_components: int = 20
+    _: KW_ONLY
+    feature_map: Any = "fourier"
+    n_features: int = 2000
+    gamma: float | str = "median"
+    decoder_feature_map: Any = None
+    n_decoder_features: int = 2000
+    decoder_gamma: float | str = "median"
+    linear_part: bool = False
+    reg: float = 1e-8
+    random_state: Any = None
+    chunk_size: int = 2048
+    dtype: Any = "float32"
+    verbose: bool = False
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to data.
-
-        Parameters
-        ----------
-        X : array-like, memory map or row-sliceable object of shape (n, D)
-        y : ignored
-        """
+        """Fit to rows; y is ignored."""
         encoder = self._fitted_encoder(X)
         decoder = self._fitted_decoder(X, **encoder)
         self._assign(encoder, decoder_=decoder)
@@ -130,10 +110,6 @@ class RandomizedAutoencoder(RowsTransformer):
 
         The latent factors are nested: after `fit_encoder` at the largest ``n_components``, any
         smaller number of them (and any other setting of the decoder) costs this pass alone.
-
-        Parameters
-        ----------
-        X : as in `fit`
         """
         check_is_fitted(self, "encoder_")
         encoder = {name: vars(self)[name] for name in ("encoder_", "scale_", "_decoder_seed_")}
@@ -193,31 +169,15 @@ class RandomizedAutoencoder(RowsTransformer):
             yield model
 
     def transform(self, X: Any) -> FloatArray:
-        """Encode rows; `fit_encoder` suffices.
+        """Encode rows by latent factors, of shape (n, n_components); `fit_encoder` suffices.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, D)
-
-        Returns
-        -------
-        ndarray of shape (n, n_components)
-            Latent factors; on the training rows they have mean 0, variance 1 and no correlation.
+        On the training rows they have mean 0, variance 1 and no correlation.
         """
         view = self._view_to_use(X, "encoder_")
         return self._encode(view.data)
 
     def inverse_transform(self, X: Any) -> FloatArray:
-        """Decode latent factors.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_components)
-
-        Returns
-        -------
-        ndarray of shape (n, D)
-        """
+        """Decode latent factors, of shape (n, n_components), to rows."""
         check_is_fitted(self, "decoder_")
         decoded: FloatArray = self.decoder_.predict(X)
         return decoded

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -36,6 +37,7 @@ def _has_predictor(model: "RCCA") -> bool:
     return True
 
 
+@dataclass(eq=False, repr=False)
 class RCCA(RowsMixin, TransformerMixin, FeatureFit, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """Canonical correlation analysis of two views on random nonlinear features.
 
@@ -111,28 +113,16 @@ FeatureMap instance, or a pair, default="fourier"
     True
     """
 
-    def __init__(
-        self,
-        n_components: int = 50,
-        *,
-        feature_map: Any = "fourier",
-        n_features: Any = 1000,
-        gamma: Any = "median",
-        reg: Any = 1e-8,
-        random_state: Any = None,
-        chunk_size: int = 2048,
-        dtype: Any = "float32",
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.feature_map = feature_map
-        self.n_features = n_features
-        self.gamma = gamma
-        self.reg = reg
-        self.random_state = random_state
-        self.chunk_size = chunk_size
-        self.dtype = dtype
-        self.verbose = verbose
+    n_components: int = 50
+    _: KW_ONLY
+    feature_map: Any = "fourier"
+    n_features: Any = 1000
+    gamma: Any = "median"
+    reg: Any = 1e-8
+    random_state: Any = None
+    chunk_size: int = 2048
+    dtype: Any = "float32"
+    verbose: bool = False
 
     def path(self, sizes: Sequence[Any], regs: Sequence[Any] | None = None) -> list["RCCA"]:
         """Models at smaller m, and other reg, from the pass already made.
@@ -190,49 +180,32 @@ FeatureMap instance, or a pair, default="fourier"
         check_is_fitted(self, "correlations_")
         if X is None and y is None:
             raise ValueError("transform needs X, y or both; both are None.")
-        out_x, out_y = (out, out) if X is None or y is None else pair(out, "out")
+        memory = (out, out) if X is None or y is None else pair(out, "out")
         parts = []
-        if X is not None:
-            view = self._view_to_use(X, "correlations_")
-            variables = projected(self.map_x_, view, self.mean_x_, self.F_, self.chunk_size, out_x)
-            parts.append(variables if out is not None else self._in_container(variables, X, "x"))
-        if y is not None:
-            view = view_of_columns(y, "y")
-            variables = projected(self.map_y_, view, self.mean_y_, self.G_, self.chunk_size, out_y)
-            parts.append(variables if out is not None else self._in_container(variables, y, "y"))
+        for side, data, part in zip("xy", (X, y), memory, strict=True):
+            if data is not None:
+                view, fitted, mean, basis = self._side(side, data)
+                variables = projected(fitted, view, mean, basis, self.chunk_size, part)
+                labelled = out is None
+                parts.append(self._in_container(variables, data, side) if labelled else variables)
         return parts[0] if len(parts) == 1 else tuple(parts)
 
     def set_output(self, *, transform: str | None = None) -> Self:
-        """Set the container that `transform` returns for either view.
-
-        Parameters
-        ----------
-        transform : {"default", "pandas", "polars"} or None
-            None leaves it as it is.
-        """
+        """Set the container that `transform` returns: "default", "pandas" or "polars"."""
         if transform is not None:
             self._sklearn_output_config = {"transform": transform}
         return self
 
     def get_feature_names_out(self, input_features: Any = None, view: str = "x") -> Any:
-        """Names of the canonical variables of X, ``rcca_x0``, …, or of y for ``view="y"``.
-
-        Parameters
-        ----------
-        input_features : ignored
-        view : {"x", "y"}
-        """
+        """Names of the canonical variables of X, ``rcca_x0``, …, or of y for ``view="y"``."""
         check_is_fitted(self, "correlations_")
         prefix = f"{type(self).__name__.lower()}_{view}"
         return np.array([f"{prefix}{i}" for i in range(self.F_.shape[1])], dtype=object)
 
     def component_correlations(self, X: Any, y: Any) -> Matrix:
-        """Correlation of each pair of canonical variables on the given rows.
+        """Correlation, with its sign, of each pair of canonical variables on the given rows.
 
-        Returns
-        -------
-        ndarray of shape (n_components,)
-            Signed. A variable that is constant on these rows has correlation 0.
+        A variable that is constant on these rows has correlation 0.
         """
         correlations = Correlations()
         for u, v in zip(*self._variables(*self._checked_views(X, y)), strict=True):
@@ -250,9 +223,7 @@ FeatureMap instance, or a pair, default="fourier"
     def loadings(self, X: Any, y: Any) -> tuple[Matrix, Matrix]:
         """Correlation of each original column with each canonical variable of its view.
 
-        Returns
-        -------
-        ndarray of shape (p, n_components), ndarray of shape (q, n_components)
+        Of shapes (p, n_components) and (q, n_components).
 
         Examples
         --------
@@ -302,12 +273,8 @@ FeatureMap instance, or a pair, default="fourier"
         check_is_fitted(self, "correlations_")
         if (X is None) == (y is None):
             raise ValueError("plot_columns draws one view: give X, or X=None and y.")
-        if X is not None:
-            name, view, fitted = "x", self._view_to_use(X, "correlations_"), self.map_x_
-            mean, basis = self.mean_x_, self.F_
-        else:
-            name, view, fitted = "y", view_of_columns(y, "y"), self.map_y_
-            mean, basis = self.mean_y_, self.G_
+        name, data = ("x", X) if y is None else ("y", y)
+        view, fitted, mean, basis = self._side(name, data)
         check_width(view, fitted)
         rows = view.pilot_rows()
         variable = centred_features(fitted, rows, mean) @ basis[:, component]
@@ -349,13 +316,7 @@ FeatureMap instance, or a pair, default="fourier"
     def predict(self, X: Any) -> FloatArray:
         """Predict the other view from X, after `fit_predictor`.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-
-        Returns
-        -------
-        ndarray of shape (n, q), or (n,) if y in `fit_predictor` was
+        Of shape (n, q), or (n,) if y in `fit_predictor` was.
 
         Examples
         --------
@@ -435,12 +396,17 @@ FeatureMap instance, or a pair, default="fourier"
 
     def _lazy_variables(self, X: Any) -> ComputedRows:
         """Canonical variables of X as a table, computed when its rows are read."""
-        view = self._view_to_use(X, "correlations_")
-        check_width(view, self.map_x_)
-        basis, mean = self.F_, self.mean_x_
+        view, fitted, mean, basis = self._side("x", X)
+        check_width(view, fitted)
         return ComputedRows(
-            view, lambda rows: centred_features(self.map_x_, rows, mean) @ basis, basis.shape[1]
+            view, lambda rows: centred_features(fitted, rows, mean) @ basis, basis.shape[1]
         )
+
+    def _side(self, name: str, data: Any) -> tuple[View, FeatureMap, Matrix, Matrix]:
+        """Rows of the view x or y, its map, and the mean and basis of its canonical variables."""
+        if name == "x":
+            return self._view_to_use(data, "correlations_"), self.map_x_, self.mean_x_, self.F_
+        return view_of_columns(data, "y"), self.map_y_, self.mean_y_, self.G_
 
     def _unfitted_maps(self) -> list[FeatureMap]:
         check_regs(self.reg)

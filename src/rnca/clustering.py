@@ -3,6 +3,7 @@
 Section 3 of the paper names it as an extension of RPCA.
 """
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -65,6 +66,7 @@ class DegreeNormalised(FeatureMap):
         out /= np.sqrt(np.maximum(degrees, self.floor), dtype=out.dtype)[:, None]
 
 
+@dataclass(eq=False, repr=False)
 class RSpectralClustering(ClusterMixin, RowsTransformer):
     """Spectral clustering on random nonlinear features.
 
@@ -128,37 +130,19 @@ class RSpectralClustering(ClusterMixin, RowsTransformer):
     0.5
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        feature_map: Any = "nystroem",
-        n_features: int = 1000,
-        gamma: float | str = "local",
-        n_init: int = 10,
-        random_state: Any = None,
-        chunk_size: int = 2048,
-        dtype: Any = "float32",
-        verbose: bool = False,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.feature_map = feature_map
-        self.n_features = n_features
-        self.gamma = gamma
-        self.n_init = n_init
-        self.random_state = random_state
-        self.chunk_size = chunk_size
-        self.dtype = dtype
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    feature_map: Any = "nystroem"
+    n_features: int = 1000
+    gamma: float | str = "local"
+    n_init: int = 10
+    random_state: Any = None
+    chunk_size: int = 2048
+    dtype: Any = "float32"
+    verbose: bool = False
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows.
-
-        Parameters
-        ----------
-        X : array-like, memory map or row-sliceable object of shape (n, d)
-        y : ignored
-        """
+        """Cluster the rows; y is ignored."""
         check_count(self.n_clusters, "n_clusters")
         check_count(self.n_init, "n_init")
         view, size = View(X), check_count(self.chunk_size, "chunk_size")
@@ -218,30 +202,12 @@ class RSpectralClustering(ClusterMixin, RowsTransformer):
         return values, vectors / np.sqrt(np.where(null, np.inf, values)), gap
 
     def transform(self, X: Any) -> FloatArray:
-        """Row-normalised eigenvectors, extended to new rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, n_clusters)
-        """
+        """Row-normalised eigenvectors, extended to new rows: of shape (n, n_clusters)."""
         view = self._view_to_use(X, "cluster_centers_")
         return self._embedding(view).astype(view.read(0, 1).dtype, copy=False)
 
     def predict(self, X: Any) -> npt.NDArray[np.int32]:
-        """Cluster of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
+        """Cluster of each row."""
         embedding = self._embedding(self._view_to_use(X, "cluster_centers_"))
         nearest = pairwise_distances_argmin(embedding, self.cluster_centers_)
         return np.asarray(nearest, dtype=np.int32)

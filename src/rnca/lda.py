@@ -5,6 +5,7 @@ Section 4 of the paper names it as an extension of RCCA.
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +21,7 @@ from rnca._core.conditioning import ERROR_LIMIT
 from rnca._core.estimators import RowsTransformer, assign, check_columns, check_count, warn
 from rnca.cca import RCCA
 from rnca.moments import Moments
-from rnca.rows import FloatArray, Matrix, View
+from rnca.rows import ComputedRows, FloatArray, Matrix, View
 
 # Within-class variance below this fraction counts as zero.
 _NO_SPREAD = 1e-9
@@ -31,6 +32,7 @@ _FRACTIONS = np.logspace(-12, 1, 53)
 _CAUTION = 1.4
 
 
+@dataclass(eq=False, repr=False)
 class RLDA(ClassifierMixin, RowsTransformer):
     """Linear discriminant analysis on random nonlinear features.
 
@@ -76,28 +78,16 @@ class RLDA(ClassifierMixin, RowsTransformer):
     1.0
     """
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        feature_map: Any = "fourier",
-        n_features: int = 1000,
-        gamma: float | str = "median",
-        reg: float | str = "auto",
-        random_state: Any = None,
-        chunk_size: int = 2048,
-        dtype: Any = "float32",
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.feature_map = feature_map
-        self.n_features = n_features
-        self.gamma = gamma
-        self.reg = reg
-        self.random_state = random_state
-        self.chunk_size = chunk_size
-        self.dtype = dtype
-        self.verbose = verbose
+    n_components: int | None = None
+    _: KW_ONLY
+    feature_map: Any = "fourier"
+    n_features: int = 1000
+    gamma: float | str = "median"
+    reg: float | str = "auto"
+    random_state: Any = None
+    chunk_size: int = 2048
+    dtype: Any = "float32"
+    verbose: bool = False
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to labelled rows.
@@ -111,7 +101,9 @@ class RLDA(ClassifierMixin, RowsTransformer):
         view = View(X)
         check_columns(self, X, y)
         labels, codes = self._classes(y, len(view))
-        indicators = Indicators(codes, len(labels))
+        # Of all classes but the last, which is what the others leave of 1.
+        others = np.arange(len(labels) - 1)
+        indicators = ComputedRows(View(codes[:, None]), lambda rows: rows == others, len(others))
         rcca = self._unfitted_rcca().draw(X, indicators)
         rcca.set_params(n_components=min(len(labels) - 1, rcca.map_x_.n_features_out))
         moments = rcca.accumulate(X, indicators)
@@ -138,43 +130,22 @@ class RLDA(ClassifierMixin, RowsTransformer):
         return models
 
     def transform(self, X: Any) -> FloatArray:
-        """Discriminants: uncorrelated, of unit variance within classes, centred.
+        """Discriminants of rows, of shape (n, n_components).
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, n_components)
+        They are uncorrelated, of unit variance within classes, and centred.
         """
         return self._discriminants(X)[:, : self._n_features_out]
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Log posterior of each class, up to a constant for each row.
+        """Log posterior of each class, up to a constant for each row, of shape (n, c).
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, c), or of shape (n,) for two classes: log odds of the second
+        Of two classes the log odds of the second, of shape (n,).
         """
         scores = self._class_scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Most probable class of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
+        """Most probable class of each row."""
         scores = self._class_scores(X)
         labels: npt.NDArray[Any] = self.classes_[scores.argmax(axis=1)]
         return labels
@@ -295,19 +266,3 @@ def _cross_validated_reg(moments: Moments) -> float:
     error = np.divide(residual, left**2, out=np.full(len(regs), np.inf), where=left > 0)
     error[-1] = min(error[-1], np.finfo(np.float64).max)  # the last resort of very few rows
     return float(regs[np.argmin(error)])
-
-
-class Indicators:
-    """Indicators of all classes but the last, made row by row: n × (c − 1) truth values.
-
-    The last one is what the others leave of 1, and would make their covariance singular. ``codes``
-    holds the class of each row, counted from 0, of which there are ``classes``.
-    """
-
-    def __init__(self, codes: npt.NDArray[np.integer[Any]], classes: int) -> None:
-        self.codes, self.columns = codes, np.arange(classes - 1)
-        self.shape = (len(codes), classes - 1)
-
-    def __getitem__(self, rows: slice) -> npt.NDArray[np.bool_]:
-        indicators: npt.NDArray[np.bool_] = self.codes[rows, None] == self.columns
-        return indicators

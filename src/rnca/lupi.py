@@ -13,6 +13,7 @@ z_x(X) besides its covariance. Three things follow, and are tested:
 """
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -124,6 +125,7 @@ def canonical_bases(means: Matrix, views: Sequence[Matrix], n_components: int) -
     return Bases(frame, directions, correlations)
 
 
+@dataclass(eq=False, repr=False)
 class PrivilegedFeatures(RowsTransformer):
     """Canonical variables of X that correlate with privileged columns and the label.
 
@@ -168,28 +170,16 @@ class PrivilegedFeatures(RowsTransformer):
     (300, 6)
     """
 
-    def __init__(
-        self,
-        n_components: int = 5,
-        *,
-        feature_map: Any = "fourier",
-        n_features: Any = 1000,
-        gamma: Any = "median",
-        reg: Any = 1e-8,
-        cv: Any = None,
-        random_state: Any = None,
-        chunk_size: int = 2048,
-        dtype: Any = "float32",
-    ) -> None:
-        self.n_components = n_components
-        self.feature_map = feature_map
-        self.n_features = n_features
-        self.gamma = gamma
-        self.reg = reg
-        self.cv = cv
-        self.random_state = random_state
-        self.chunk_size = chunk_size
-        self.dtype = dtype
+    n_components: int = 5
+    _: KW_ONLY
+    feature_map: Any = "fourier"
+    n_features: Any = 1000
+    gamma: Any = "median"
+    reg: Any = 1e-8
+    cv: Any = None
+    random_state: Any = None
+    chunk_size: int = 2048
+    dtype: Any = "float32"
 
     def fit(self, X: Any, y: Any = None, *, privileged: Any = None) -> Self:
         """Fit to training rows.
@@ -230,12 +220,7 @@ class PrivilegedFeatures(RowsTransformer):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, *, privileged: Any = None) -> FloatArray:
-        """Fit, and return the training rows' features: those of other folds' fits with ``cv``.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-        """
+        """Fit, and return the training rows' features: those of other folds' fits with ``cv``."""
         self.fit(X, y, privileged=privileged)
         own = self.transform(X)
         if self.cv is None:
@@ -253,16 +238,7 @@ class PrivilegedFeatures(RowsTransformer):
         return out
 
     def transform(self, X: Any) -> FloatArray:
-        """Canonical variables of rows of which nothing privileged is known.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-        """
+        """Canonical variables of rows of which nothing privileged is known, of shape (n, k)."""
         view = self._view_to_use(X, "F_")
         return projected(self.map_, view, self.mean_, self.F_, self.chunk_size)
 

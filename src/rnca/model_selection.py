@@ -1,6 +1,7 @@
 """Choice of the number of features and the regulariser by cross-validation from one pass."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import wraps
 from itertools import product
 from typing import Any, Self
@@ -55,14 +56,16 @@ def _best_has(name: str) -> Callable[["RCCACV"], bool]:
     return lambda search: hasattr(search.best_estimator_, name)
 
 
+@dataclass(eq=False, repr=False)
 class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[call-arg]
     """RCCA with the number of features m and ``reg`` chosen by cross-validation.
 
     One pass over the rows leaves the moments of each fold. They merge into those of every training
     set, and give the scores of every held-out one. So the cost is that of one fit, a factorisation
-    for each fold and ``reg``, and a truncated SVD for each candidate. That starts from the solution
-    at the next larger ``reg``, and beyond m = 500 stops when it moves scores by much less than
-    their standard errors. Memory is 24·m²·(folds + 3)
+    for each fold and ``reg``, and a truncated SVD for each candidate. Beyond m = 500 this starts
+    from the solution at the next larger ``reg``, and stops when it moves scores by much less than
+    their standard errors. (Where ``reg`` leaves the training correlations at 1, bases are arbitrary
+    and scores, whatever the method, that of one of them.) Memory is 24·m²·(folds + 3)
     bytes for the largest m, whatever the number of rows. After `fit` all methods of `RCCA` that
     use a fitted model are those of the best one.
 
@@ -119,30 +122,17 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     100
     """
 
-    def __init__(
-        self,
-        n_components: int = 50,
-        *,
-        sizes: Sequence[Any] = (250, 500, 1000),
-        regs: Sequence[Any] = (1e-8, 1e-6, 1e-4, 1e-2, 1e-1, 1.0),
-        cv: Any = 5,
-        feature_map: Any = "fourier",
-        gamma: Any = "median",
-        random_state: Any = None,
-        chunk_size: int = 2048,
-        dtype: Any = "float32",
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.sizes = sizes
-        self.regs = regs
-        self.cv = cv
-        self.feature_map = feature_map
-        self.gamma = gamma
-        self.random_state = random_state
-        self.chunk_size = chunk_size
-        self.dtype = dtype
-        self.verbose = verbose
+    n_components: int = 50
+    _: KW_ONLY
+    sizes: Sequence[Any] = (250, 500, 1000)
+    regs: Sequence[Any] = (1e-8, 1e-6, 1e-4, 1e-2, 1e-1, 1.0)
+    cv: Any = 5
+    feature_map: Any = "fourier"
+    gamma: Any = "median"
+    random_state: Any = None
+    chunk_size: int = 2048
+    dtype: Any = "float32"
+    verbose: bool = False
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Score all candidates, and fit the best one to all rows.
@@ -238,12 +228,7 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         return self
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the mean scores against m, one line per reg, with standard errors.
-
-        Returns
-        -------
-        matplotlib Axes
-        """
+        """Draw the mean scores against m, one line per reg, with errors. Returns the axes."""
         from matplotlib import pyplot
 
         check_is_fitted(self, "best_estimator_")
@@ -326,7 +311,7 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         k = self.n_components
         first = [rng.standard_normal((m_y, min(k + k // 2, m_y))) for _, m_y in sizes]
         for fold, held_out in enumerate(moments):
-            train, score = _merged(moments, without=fold), _scorer(held_out)
+            train, score = _merged(moments, without=fold), scorer(held_out)
             C, guesses = train.covariance(0, 1), list(first)
             for i in from_largest:
                 try:
@@ -437,7 +422,7 @@ def _bases(
     return x.unwhiten(U[:, :k]), y.unwhiten(V)
 
 
-def _scorer(moments: Moments) -> Callable[[Matrix, Matrix], float]:
+def scorer(moments: Moments) -> Callable[[Matrix, Matrix], float]:
     """Return the sum of correlations, on the rows of moments, of the variables by bases F and G."""
     covariances = [moments.covariance(view, view) for view in range(2)]
     across = moments.covariance(0, 1)

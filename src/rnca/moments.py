@@ -68,12 +68,7 @@ class Moments:
         }
 
     def update(self, *views: FloatArray) -> Self:
-        """Add rows.
-
-        Parameters
-        ----------
-        *views : ndarray of shape (rows, m_i)
-        """
+        """Add rows of all views, of shapes (rows, m_i)."""
         self._check_update(views)
         if len(views[0]) == 0:
             return self

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from rnca.moments import Moments
 from rnca.rows import FloatArray
 
 
+@dataclass(eq=False, repr=False)
 class RPCA(RowsTransformer, FeatureFit):
     """Principal component analysis of random nonlinear features.
 
@@ -62,39 +64,22 @@ class RPCA(RowsTransformer, FeatureFit):
 
     _map_names = ("map_",)
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        feature_map: Any = "fourier",
-        n_features: int = 1000,
-        gamma: float | str = "median",
-        random_state: Any = None,
-        chunk_size: int = 2048,
-        dtype: Any = "float32",
-        verbose: bool = False,
-    ) -> None:
-        self.n_components = n_components
-        self.feature_map = feature_map
-        self.n_features = n_features
-        self.gamma = gamma
-        self.random_state = random_state
-        self.chunk_size = chunk_size
-        self.dtype = dtype
-        self.verbose = verbose
+    n_components: int = 2
+    _: KW_ONLY
+    feature_map: Any = "fourier"
+    n_features: int = 1000
+    gamma: float | str = "median"
+    random_state: Any = None
+    chunk_size: int = 2048
+    dtype: Any = "float32"
+    verbose: bool = False
 
     def accumulate(self, X: Any, start: int = 0, stop: int | None = None) -> Moments:  # type: ignore[override]
         """Accumulate the moments of the features of rows ``start:stop``: second step of `fit`."""
         return super().accumulate(X, None, start, stop)
 
     def path(self, sizes: Sequence[int]) -> list["RPCA"]:
-        """Models at smaller m from the pass already made, each like a fit of its own.
-
-        Parameters
-        ----------
-        sizes : sequence of int
-            Each at most the fitted number of features.
-        """
+        """Models at smaller m from the pass already made, each like a fit of its own."""
         check_is_fitted(self, "map_")
         self._check_has_moments()
         for m in sizes:
@@ -114,15 +99,7 @@ class RPCA(RowsTransformer, FeatureFit):
     def transform(self, X: Any, *, out: FloatArray | None = None) -> FloatArray:
         """Principal components of new rows, centred by the training mean.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        out : array of shape (n, n_components), optional
-            As in `RCCA.transform`.
-
-        Returns
-        -------
-        ndarray of shape (n, n_components)
+        They are of shape (n, n_components); ``out`` is as in `RCCA.transform`.
         """
         view = self._view_to_use(X, "components_")
         return projected(self.map_, view, self.mean_, self.components_.T, self.chunk_size, out)

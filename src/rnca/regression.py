@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 from sklearn.base import RegressorMixin
@@ -16,6 +17,7 @@ from rnca.moments import Moments
 from rnca.rows import FloatArray, View
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class FeatureRidge(RowsMixin, RegressorMixin, FeatureFit):
     """Linear ridge regression, with an intercept, of several targets on features z(X).
 
@@ -59,28 +61,15 @@ class FeatureRidge(RowsMixin, RegressorMixin, FeatureFit):
 
     _map_names = ("map_", "map_y_")
 
-    def __init__(
-        self,
-        *,
-        feature_map: Any = "fourier",
-        n_features: int = 1000,
-        gamma: float | str = "median",
-        linear_part: bool = False,
-        reg: float = 1e-8,
-        random_state: Any = None,
-        chunk_size: int = 2048,
-        dtype: Any = "float32",
-        verbose: bool = False,
-    ) -> None:
-        self.feature_map = feature_map
-        self.n_features = n_features
-        self.gamma = gamma
-        self.linear_part = linear_part
-        self.reg = reg
-        self.random_state = random_state
-        self.chunk_size = chunk_size
-        self.dtype = dtype
-        self.verbose = verbose
+    feature_map: Any = "fourier"
+    n_features: int = 1000
+    gamma: float | str = "median"
+    linear_part: bool = False
+    reg: float = 1e-8
+    random_state: Any = None
+    chunk_size: int = 2048
+    dtype: Any = "float32"
+    verbose: bool = False
 
     def path(self, regs: Sequence[float]) -> Iterator["FeatureRidge"]:
         """Yield the models at other ``reg``, each from the pass already made."""
@@ -90,16 +79,7 @@ class FeatureRidge(RowsMixin, RegressorMixin, FeatureFit):
             yield copy(self).set_params(reg=reg).solve(self.moments_)
 
     def predict(self, X: Any) -> FloatArray:
-        """Predict the targets of rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-
-        Returns
-        -------
-        ndarray of shape (n, q), or (n,) if the targets in `fit` were
-        """
+        """Predict the targets of rows: of shape (n, q), or (n,) if those in `fit` were."""
         view = self._view_to_use(X, "coef_")
         predicted = projected(self.map_, view, self.mean_, self.coef_, self.chunk_size)
         predicted += self.intercept_.astype(predicted.dtype)

@@ -187,12 +187,12 @@ class ComputedRows:
     """A table whose rows are computed from those of a view when they are read."""
 
     def __init__(
-        self, view: View, compute: Callable[[FloatArray], FloatArray], columns: int
+        self, view: View, compute: Callable[[FloatArray], npt.NDArray[Any]], columns: int
     ) -> None:
         self._view, self._compute = view, compute
         self.shape = (len(view), columns)
 
-    def __getitem__(self, rows: slice) -> FloatArray:
+    def __getitem__(self, rows: slice) -> npt.NDArray[Any]:
         return self._compute(self._view.read(*rows.indices(len(self._view))[:2]))
 
 

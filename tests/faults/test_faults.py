@@ -17,13 +17,13 @@ from contextlib import contextmanager, suppress
 
 import psutil
 import pytest
+import yaml
 
-from projects import Project, assert_same_numbers, numbers_of
+from projects import TEST_SETTINGS, Project, assert_same_numbers, numbers_of
 from workflow.lib.exhibits import stage_names
 
 pytestmark = pytest.mark.faults
 
-CONFIG = ("--configfile", "config/test.yaml")
 # In seconds, for one run: on a machine that is at work on other things, a minute becomes an hour.
 PATIENCE = 12 * 3600
 CONTINUES = "The same command continues where this run stopped"
@@ -32,11 +32,13 @@ CONTINUES = "The same command continues where this run stopped"
 class HarmedProject(Project):
     """A project whose runs are compared with one that nothing disturbed."""
 
+    config = "config/test.yaml"
+
     def started(self, *arguments):
-        """Start a run of config/test.yaml whose screen goes to a file."""
+        """Start a run of its settings whose screen goes to a file."""
         with self.file("screen.txt").open("w", encoding="utf-8") as stream:
             self.options["stdout"] = stream
-            return self.start("-m", "workflow.run", *arguments, *CONFIG)
+            return self.start("-m", "workflow.run", *arguments, "--configfile", self.config)
 
     def ended(self, process):
         """Wait for a run; return its exit code and what was on screen."""
@@ -109,6 +111,9 @@ def finished(reference, project):
 KILLS = int(os.environ.get("RNCA_KILLS", "30"))
 SEED = int(os.environ.get("RNCA_FAULT_SEED", "0"))
 LONGEST_WAIT = 1 / 3  # as a share of an undisturbed run
+# Fits, a timing, deep CCA in epochs, and the report.
+KILLED = {key: value for key, value in TEST_SETTINGS.items() if key not in stage_names()}
+KILLED["rcca"] = {"digits": TEST_SETTINGS["rcca"]["digits"]}
 RUN, JOB, ALL = "the run", "a job", "the run and its jobs"
 
 
@@ -144,7 +149,13 @@ def assert_goes_on(kind, code, screen):
     assert kind == JOB or "Traceback" not in screen, screen  # a job's is Snakemake's
 
 
-def test_killed_runs_come_to_the_numbers_of_an_undisturbed_one(project, reference, trying):
+def test_killed_runs_come_to_the_numbers_of_an_undisturbed_one(project, tmp_path, trying):
+    reference = HarmedProject(tmp_path / "undisturbed")
+    for each in (project, reference):
+        each.config = "killed.yaml"
+        each.file(each.config).write_text(yaml.safe_dump(KILLED), encoding="utf-8")
+    code, screen = reference.call()
+    assert code == 0, screen
     rng = random.Random(SEED)
     done = 0
     while done < KILLS:

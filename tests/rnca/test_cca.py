@@ -25,6 +25,7 @@ from threadpoolctl import threadpool_limits
 import oracles
 from rnca import RCCA, RPCA, FourierFeatures, Moments, NystroemFeatures, median_gamma
 from rnca.inference import binned_means
+from rnca.method import whiten
 from rnca.moments import Correlations
 from rnca.rows import shard_bounds
 from workflow.lib.exact import kernel_cca, kernel_pca
@@ -329,6 +330,17 @@ def test_maps_differ_between_views_and_between_draws(halves):
     assert rcca(random_state=1).fit(X, X).map_x_.fingerprint() != model.map_x_.fingerprint()
     mixed = rcca(("linear", FourierFeatures(40, random_state=5))).fit(X, X)
     assert (mixed.F_.shape, mixed.G_.shape) == ((32, 10), (40, 10))
+
+
+def test_a_factor_knows_its_features_sizes_and_its_leading_blocks():
+    z = np.random.default_rng(0).normal((0.5, 2, -3), size=(50, 3))
+    factor, C = whiten(Moments(3).update(z), 0, 0.5), np.cov(z.T)
+    assert_allclose(factor.squares, C.diagonal() + z.mean(axis=0) ** 2)
+    assert_allclose(factor.variances, C.diagonal() + 0.5)
+    assert_allclose(factor.L, np.linalg.cholesky(C + 0.5 * np.eye(3)), atol=1e-12)
+    short = factor.leading(2)
+    assert_allclose(short.L @ short.L.T, C[:2, :2] + 0.5 * np.eye(2))
+    assert (len(short.squares), len(short.variances), short.reg) == (2, 2, 0.5)
 
 
 def test_conditioning_is_reported(halves, kind):

@@ -262,6 +262,13 @@ def test_any_number_of_views(z, targets):
         assert_allclose(moments.covariance(i, j), block, rtol=1e-10, atol=1e-10)
 
 
+def test_two_rows_suffice(z):
+    rows = z[0][:2]
+    moments = Moments(4).update(rows)
+    assert_allclose(moments.covariance(0, 0), np.cov(rows.T), atol=1e-12)
+    assert_allclose(moments.mean(0), rows.mean(axis=0), atol=1e-12)
+
+
 def test_a_view_given_twice_is_two_views(z):
     moments = Moments(4, 4)
     moments.add_centred(z[0], z[0])

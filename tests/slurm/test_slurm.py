@@ -1,8 +1,10 @@
 """The workflow on a real SLURM, through profiles/slurm: `make test-slurm`, not `make test`."""
 
+import os
 import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +48,7 @@ class SlurmProject(Project):
         np.save(self.file("x.npy"), x)
         np.save(self.file("y.npy"), x[:, :3] ** 2 + rng.standard_normal((10_000, 3)))
         settings = changed(TEST_SETTINGS, "rcca.sharded", EXPERIMENT)
+        settings = changed(settings, "bounds.sweeps.tiny.block", 1)
         settings["datasets"] = {"mine": {"kind": "npy", "x": "x.npy", "y": "y.npy"}}
         self.file("both.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
 
@@ -209,6 +212,20 @@ def test_killed_run_continues_once_its_jobs_are_cancelled(prepared, reference):
     assert_fit_is_that_of(reference, prepared)
 
 
+def test_snakemake_itself_runs_as_a_job(prepared, reference):
+    """Its own node is the one that there is, of which it leaves a core to the jobs."""
+    options = [part for option in (TEST_OPTIONS | {"--cores": "1"}).items() for part in option]
+    environment = prepared.environment | {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    }
+    target = f"{prepared.FIT}.sums.csv"
+    submit = ["sbatch", "--wait", "--mem=500", "--time=60", "--output=head.log"]
+    head = [*submit, "profiles/slurm/head.sh", target, *options, "--configfile", "both.yaml"]
+    done = subprocess.run(head, cwd=prepared.directory, env=environment, timeout=3600, check=False)
+    assert done.returncode == 0, prepared.file("head.log").read_text()
+    assert_fit_is_that_of(reference, prepared)
+
+
 def test_whole_run_gives_the_numbers_of_a_local_one(project, reference):
     reference.local()
     screen = assert_ends_well(project.submit())
@@ -218,6 +235,7 @@ def test_whole_run_gives_the_numbers_of_a_local_one(project, reference):
         assert_same_numbers(project.directory / name, reference.directory / name)
     submitted = re.findall(r"rule_(\w+)/\S*?\d+\.log", screen)
     assert submitted.count("rcca_shard") == SHARDS + 2
-    # The small ones went together.
+    # A sweep went as one array, the small ones together.
+    assert len(set(re.findall(r"rule_bounds_sweep/\S*?(\d+)_\d+\.log", screen))) == 1, screen
     assert not {"summary", "rcca_report", "data_table"} & set(submitted)
     assert len(re.findall(r"slurm_logs/group_\w+", screen)) == 1, screen

@@ -44,6 +44,10 @@ def test_failed_job_shows_cause_log_and_command(project):
     log = project.file(re.search(r"log: +(\S+)", screen)[1])
     assert "Traceback" in log.read_text(encoding="utf-8")
 
+    screen = project.fails(*MINE, "--retries", "2")
+    assert screen.count(cause) == 1
+    assert screen.count("prepare fails as it did before in this run; see") == 2
+
     command = shlex.split(re.search(r"this alone: (.+)", screen)[1])
     assert command[1:] == ["-m", "snakemake", "data/prepared/mine", *MINE]
     code, screen = project.run(*command[1:])

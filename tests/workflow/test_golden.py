@@ -158,7 +158,7 @@ def test_cells_of_other_regs_choices_variants_and_sizes(cell):
     assert cell("rcca_cv", "gain_mean", **FOURIER) == exact(np.mean(gains))
     assert cell("rcca_cv", "gain_sd", **FOURIER) == exact(np.std(gains, ddof=1))
     assert cell("rcca_cv", "reg_max", **FOURIER) == max(chosen)
-    where = {"experiment": "mnist-width-half", "feature_map": "nystroem", "m": 1000}
+    where = {"experiment": "mnist-landmarks", "feature_map": "nystroem", "m": 1000}
     half = pick(read_csv("rcca/sums"), **where).set_index("repeat")["test_sum"]
     base = pick(read_csv("rcca/sums"), **where | {"experiment": "mnist"}).set_index("repeat")
     pairs = (half - base["test_sum"]).dropna()

@@ -165,25 +165,24 @@ def conda_name(requirement: Requirement) -> str:
 
 def conda_environment(path: str) -> set[str]:
     """Return the packages of an environment file, those under pip too, but not Python and pip."""
-    *packages, pip = yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))["dependencies"]
-    assert set(pip["pip"]) <= {*PIP_ONLY, "-e ."}
-    assert not PIP_ONLY & set(packages)
-    python = {f"python{PROJECT['project']['requires-python']}", "pip"}
-    assert python <= set(packages)
-    return {*packages, *pip["pip"]} - python
+    found = yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))["dependencies"]
+    packages = {package for package in found if isinstance(package, str)}
+    pip = {package for part in found if isinstance(part, dict) for package in part["pip"]}
+    assert pip <= {*PIP_ONLY, "-e ."}
+    assert not PIP_ONLY & packages
+    assert ("pip" in packages) == bool(pip)
+    return {*packages, *pip} - {f"python{PROJECT['project']['requires-python']}", "pip"}
 
 
-def test_conda_environment_holds_the_direct_dependencies():
-    expected = {"-e .", *map(conda_name, direct("workflow", "slurm"))}
-    assert conda_environment("environment.yml") == expected
+def test_conda_environments_hold_the_direct_dependencies():
+    assert conda_environment("environment.yml") == {"-e .", *map(conda_name, direct("workflow"))}
+    assert conda_environment("workflow/envs/slurm.yaml") == set(
+        PROJECT["project"]["optional-dependencies"]["slurm"]
+    )
 
 
-def test_conda_environment_of_the_jobs_holds_what_they_import():
-    """Jobs run under Snakemake's own Python or in this environment; both find the project."""
-    rules = "\n".join(file.read_text("utf-8") for file in (ROOT / "workflow").rglob("*.smk"))
-    scripts = set(re.findall(r'asks\(\s*"(.+?\.py)"', rules))
-    assert "stages/rcca/fit.py" in scripts
-    scripts |= {parser_script(name) for name in (*CATALOGUE, "own data")}
+def imported_by(scripts: set[str]) -> set[str]:
+    """Return what scripts of jobs import, directly or not, under its conda names."""
     files = {file for script in scripts for file in closure(ROOT / "workflow" / script)}
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
     imported = set(re.findall(r"^\s*(?:import|from) (\w+)", text, flags=re.MULTILINE))
@@ -193,10 +192,24 @@ def test_conda_environment_of_the_jobs_holds_what_they_import():
         if module in imported
         for name in distributions
     }
-    expected = {conda_name(r) for r in direct("workflow", "slurm") if r.name in names}
-    assert "rdata>=1.0" in expected
-    assert not any("snakemake" in package for package in expected)
-    assert conda_environment("workflow/envs/rnca.yaml") == expected
+    return {conda_name(r) for r in direct("workflow", "slurm") if r.name in names}
+
+
+def test_conda_environments_of_the_jobs_hold_what_they_import():
+    """Jobs run under Snakemake's own Python or in these environments; all find the project."""
+    scripts = {
+        (file.parent / script).resolve().relative_to(ROOT / "workflow").as_posix()
+        for file in (ROOT / "workflow").rglob("*.smk")
+        for script in re.findall(r'script:\s+"(.+?\.py)"', file.read_text("utf-8"))
+    }
+    assert {"data/fetch.py", "data/catalogue.py", "stages/rcca/fit.py"} <= scripts
+    preparing = {"data/fetch.py", *map(parser_script, (*CATALOGUE, "own data"))}
+    prepared = imported_by(preparing)
+    rest = imported_by(scripts - {"data/fetch.py", "data/catalogue.py"})
+    assert "rdata>=1.0" in prepared
+    assert not any("snakemake" in package for package in prepared | rest)
+    assert conda_environment("workflow/envs/data.yaml") == prepared
+    assert conda_environment("workflow/envs/rnca.yaml") == rest
 
 
 def test_shared_run_is_made_once(tmp_path):

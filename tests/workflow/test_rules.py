@@ -1,11 +1,14 @@
 """What every rule must say, what the profiles say of them, and how a stage is added."""
 
+import json
 import re
+from types import SimpleNamespace
 
 import pytest
 import yaml
 
 from projects import ROOT, TEST_SETTINGS
+from workflow.lib.exhibits import stage_names
 from workflow.lib.plan import Plan
 from workflow.lib.settings import check, stage_model
 
@@ -13,7 +16,7 @@ DEFAULT, SLURM = (
     yaml.safe_load((ROOT / "profiles" / name / "config.yaml").read_text(encoding="utf-8"))
     for name in ("default", "slurm")
 )
-RULE_FILES = [ROOT / "Snakefile", *sorted((ROOT / "workflow").rglob("*.smk"))]
+RULE_FILES = [ROOT / "workflow" / "Snakefile", *sorted((ROOT / "workflow").rglob("*.smk"))]
 
 
 def rules():
@@ -51,7 +54,9 @@ def test_snakemakes_own_lint_finds_nothing(project):
 def test_rule_has_environment_log_benchmark_request_and_resources(name):
     file, rule = RULES[name]
     (environment,) = re.findall(r'    conda:\n        "(.+)"\n', rule)
-    assert (file.parent / environment).resolve() == ROOT / "workflow" / "envs" / "rnca.yaml"
+    # What reads sources needs more than what computes.
+    wanted = "data.yaml" if name in ("fetch", "prepare") else "rnca.yaml"
+    assert (file.parent / environment).resolve() == ROOT / "workflow" / "envs" / wanted
     (task,) = re.findall(r"        (?:\*\*(\w+)\.inputs|request=\w+\.request),\n", rule)
     task = task or re.search(r"request=(\w+)\.request", rule)[1]
     assert f"    log:\n        {task}.log,\n" in rule
@@ -75,6 +80,33 @@ def test_rule_has_environment_log_benchmark_request_and_resources(name):
         re.search(r"    resources:\n        (\*\*\w+\.resources|mem_mb=growing)", rule) is not None,
     ]
     assert kinds.count(True) == 1, f"{name}: local, grouped, with resources: {kinds}"
+
+
+@pytest.mark.parametrize("stage", stage_names())
+def test_every_kind_of_job_has_a_rule_and_every_rule_a_kind(stage):
+    text = "".join(file.read_text("utf-8") for file in RULE_FILES)
+    names = re.findall(r"^(?:use )?rule (?:\w+ as )?(\w+)(?: with)?:$", text, re.MULTILINE)
+    wanted = {f"{stage}_{kind}" for kind in (*stage_model(stage).kinds, "report")}
+    assert {name for name in names if name.startswith(f"{stage}_")} == wanted
+
+
+def test_no_two_files_of_a_run_have_the_same_name():
+    plan = Plan(check(TEST_SETTINGS))
+    files = [file for file, *_ in plan.requests(TEST_SETTINGS)]
+    assert len(set(files)) == len(files)
+    fit = plan.rows("rcca", "fit")
+    assert fit.outputs["sums"] == (
+        "results/test/rcca/{experiment,digits|digits-wide|speech}/"
+        "{stem,linear-0|fourier-0|nystroem-0}.sums.csv"
+    )
+    assert fit.log == "results/test/logs/rcca/{experiment}/{stem}.fit.log"
+    assert fit.benchmark == "results/test/benchmarks/rcca/{experiment}/{stem}.fit.tsv"
+
+
+def test_job_that_is_not_listed_is_named_with_those_that_are():
+    rows = Plan(check(TEST_SETTINGS)).rows("lupi", "fit")
+    with pytest.raises(ValueError, match="digits/3: no such job in the settings; there are digits"):
+        rows.job(SimpleNamespace(experiment="digits", stem="3"))
 
 
 @pytest.mark.parametrize("script", sorted(set(map(script_of, RULES))), ids=str)
@@ -125,16 +157,19 @@ def test_the_page_adds_a_stage(project):
     include, settings = (
         text for text in re.findall(f"^{block}", page, flags) if text.startswith(("include", "run"))
     )
-    last = 'include: "workflow/report.smk"'
-    snakefile = project.file("Snakefile").read_text("utf-8").replace(last, f"{include}{last}")
-    files += [("Snakefile", snakefile), ("mine.yaml", settings)]
+    last = 'include: "report.smk"'
+    snakefile = (
+        project.file("workflow/Snakefile").read_text("utf-8").replace(last, f"{include}{last}")
+    )
+    files += [("workflow/Snakefile", snakefile), ("mine.yaml", settings)]
     for name, text in (*files, ("workflow/stages/shape/__init__.py", '"""Shapes."""\n')):
         project.file(name).parent.mkdir(exist_ok=True)
         project.file(name).write_text(text, encoding="utf-8")
 
     mine = ("--configfile", "mine.yaml")
-    screen = project.ends(*mine)
-    assert "shape: The views have 32 columns.\n" in screen
+    project.ends(*mine)
+    numbers = project.file("results/shapes/shape/numbers.json").read_text("utf-8")
+    assert json.loads(numbers) == {"columns": 32}
     report = project.file("results/shapes/report.html").read_text("utf-8")
     assert "Rows and columns of the two views." in report
     assert project.planned(*mine) == {}

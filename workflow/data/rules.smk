@@ -21,7 +21,7 @@ checkpoint fetch:
         data_fetch.benchmark
     localrule: True
     conda:
-        "../envs/rnca.yaml"
+        "../envs/data.yaml"
     script:
         "fetch.py"
 
@@ -37,7 +37,7 @@ rule prepare:
     benchmark:
         data_prepare.benchmark
     conda:
-        "../envs/rnca.yaml"
+        "../envs/data.yaml"
     resources:
         mem_mb=growing(plan.prepare_mb),
         runtime=growing(60),

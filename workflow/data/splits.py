@@ -126,27 +126,31 @@ def given_split(given: ArrayLike) -> Split:
     return _split(train, tune, test, len(codes))
 
 
-def group_split(groups: ArrayLike, sizes: Sequence[int], seed: Seed) -> Split:
+def group_split(groups: ArrayLike, sizes: Sequence[int], seed: Seed, fold: int = 0) -> Split:
     """Draw whole groups, so that no group is on two sides.
 
     The sizes (train, tune, test) are aimed at, not reached exactly: groups in random order go to
-    test, then tune, then train, each until one more group would take it further from its size.
+    test, then tune, then train, each until one more group would take it further from its size. The
+    test groups of one fold come last in the order of the next: folds have different test groups as
+    long as there are enough.
     """
     codes = np.asarray(groups)
     _check_sizes(sizes, len(codes))
     names, inverse, counts = np.unique(codes, return_inverse=True, return_counts=True)
-    order = iter(np.random.default_rng(seed).permutation(len(names)))
+    order = np.random.default_rng(seed).permutation(len(names))
+    for _ in range(fold):
+        order = np.roll(order, -_nearest(counts[order], sizes[2]))
     side = np.full(len(names), -1)
-    group = next(order, None)
     for code in (2, 1, 0):
-        filled = 0
-        while group is not None and abs(filled + counts[group] - sizes[code]) < abs(
-            filled - sizes[code]
-        ):
-            side[group] = code
-            filled += counts[group]
-            group = next(order, None)
+        count = _nearest(counts[order], sizes[code])
+        side[order[:count]] = code
+        order = order[count:]
     return given_split(side[inverse])
+
+
+def _nearest(counts: Rows, size: int) -> int:
+    """Return how many of the first groups come nearest to a size."""
+    return int(np.abs(np.concatenate([[0], np.cumsum(counts)]) - size).argmin())
 
 
 def privileged_partition(

@@ -23,10 +23,14 @@ def job(snakemake: Any) -> Iterator[SimpleNamespace]:
 
     Yields the job's settings as attributes. What the job prints goes to the rule's log, and so does
     an uncaught error in full; the screen gets the cause, the log, and the command that runs this
-    job alone.
+    job alone. An error in data or settings is not tried again in the same run.
     """
     follow()
     log = Path(snakemake.log[0])
+    failed = log.with_suffix(".failed")
+    run = os.environ.get("RNCA_STARTED")
+    if run and failed.is_file() and failed.read_text(encoding="utf-8") == run:
+        sys.exit(f"{snakemake.rule} fails as it did before in this run; see {log}")
     try:
         request = Path(snakemake.input.request).read_text(encoding="utf-8")
         with _printing_to(log), threadpool_limits(snakemake.threads):
@@ -37,6 +41,8 @@ def job(snakemake: Any) -> Iterator[SimpleNamespace]:
         # On a full disk or in a directory that may not be written to, the screen still says why.
         with suppress(OSError), log.open("a", encoding="utf-8") as file:
             file.write(traceback.format_exc())
+            if run and isinstance(error, ValueError):  # as a DataError is
+                failed.write_text(run, encoding="utf-8")
         python = os.environ.get("RNCA_PYTHON", "python")
         command = shlex.join([python, "-m", "snakemake", str(snakemake.output[0])])
         if files := os.environ.get("RNCA_CONFIGFILES"):

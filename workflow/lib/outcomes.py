@@ -62,6 +62,29 @@ class Outcomes:
         text = rows.drop(columns="stem", errors="ignore").to_csv(index=False)
         return pd.read_csv(io.StringIO(text)), reasons
 
+    def only(
+        self,
+        experiments: Mapping[str, Collection[str]],
+        datasets: Mapping[str, str],
+        published: Collection[str] = (),
+    ) -> "Outcomes":
+        """Return the rows of some experiments of each kind; what has none there was not run."""
+        texts = {}
+        for kind, names in experiments.items():
+            rows = self.texts.get(kind, pd.DataFrame(columns=["experiment"]))
+            if "experiment" in rows:
+                absent = [name for name in names if name not in set(rows["experiment"])]
+                labels = [_labels(name, datasets[name], published) for name in absent]
+                reasons = [label | {"not_run": "not part of the published run"} for label in labels]
+                rows = pd.concat([rows[rows["experiment"].isin(names)], pd.DataFrame(reasons)])
+            texts[kind] = rows
+        return Outcomes(texts)
+
+
+def _labels(name: str, dataset: str, published: Collection[str]) -> dict[str, str]:
+    """Return the columns that every gathered CSV begins with."""
+    return {"experiment": name, "dataset": dataset, "published": str(name in published)}
+
 
 def gather(
     parts: Iterable[str],
@@ -80,7 +103,7 @@ def gather(
         found.setdefault(part.parent.name, []).append(rows)
     frames = []
     for name, dataset in datasets.items():
-        labels = {"experiment": name, "dataset": dataset, "published": str(name in published)}
+        labels = _labels(name, dataset, published)
         if name in found:
             rows = pd.concat(found[name], ignore_index=True).assign(**labels)
             frames.append(rows[[*LABELS, *(column for column in rows if column not in LABELS)]])
@@ -95,7 +118,7 @@ def gathered(snakemake: Any, asked: Any) -> Outcomes:
     Where the report is made from gathered CSVs, as those that are published, they are read.
     """
     if (files := snakemake.input.get("gathered")) is not None:
-        return Outcomes.read(files)
+        return Outcomes.read(files).only(asked.parts, asked.datasets, asked.published)
     reasons = dict.fromkeys(asked.skipped, "left out by `skip` in the settings")
     for record in map(Path, snakemake.input.unavailable):
         reasons[record.stem] = unavailable_reason(record) or ""

@@ -183,7 +183,9 @@ def record_of(path: str | os.PathLike[str]) -> Path:
 def is_rendering(record: dict[str, Any]) -> bool:
     """Tell whether a job only renders or collects what others have computed."""
     rule = str(record["rule"])
-    return rule.endswith("_report") or rule in ("claims", "page", "summary", "data_table")
+    # `gather` is of results that were published before reports gathered their parts.
+    others = ("gather", "claims", "page", "summary", "data_table")
+    return rule.endswith("_report") or rule in others
 
 
 def _identity(path: str | os.PathLike[str]) -> str:

@@ -10,7 +10,7 @@ import mimetypes
 import os
 import runpy
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import chdir
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -35,13 +35,14 @@ from workflow.lib.provenance import (
 )
 from workflow.lib.requests import ROOT, spelled
 from workflow.lib.settings import check
-from workflow.lib.svg import svg_of
 from workflow.lib.verify import damages
 
 # One CSV per stage and kind, tables, and the report.
-PUBLISHED = ("*/*.csv", "tables/*.md", "tables/*.tex", "claims.json", "report.html")
+PUBLISHED = (
+    "*/*.csv", "*/numbers.json", "tables/*.md", "tables/*.tex", "figures/*.svg", "claims.json",
+    "report.html",
+)  # fmt: skip
 CRATE = "ro-crate-metadata.json"
-FIGURES = ("rcca", "rcca_minutes", "bounds", "autoencoder")
 _PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
     "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
@@ -89,7 +90,7 @@ def publish(plan: Plan, config: Mapping[str, Any], published: Path) -> int:
                 f"the times of stage {stage} come from several commits or machines:\n{files}\n"
                 "Delete those of all but one, and run again."
             )
-    verify(*_shown(run))
+    verify(*_shown(run, records))
     prepared = {
         file.name.partition(".")[0]: _benchmark(file)
         for file in run.glob("benchmarks/data/*.prepare.tsv")
@@ -113,18 +114,21 @@ def rendered(
 ) -> tuple[Path, dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Make the claims or the report, and all it shows, from the published CSVs in another place.
 
-    The settings may differ from those of the published run in titles alone. A stage's report that
-    reads what is not published, such as pictures, is not made again: its exhibits stay. Returns the
-    run's directory, the published record, and the records of what stayed and of what was made.
+    Settings may have changed since the published run: experiments that they have no more are left
+    out, new ones say that they were not run, and the report shows the settings of the run. A
+    stage's report that reads what is not published, such as pictures, is not made again: its
+    exhibits stay. Returns the run's directory, the published record, and the records of what stayed
+    and of what was made.
     """
     record = json.loads((published / "record.json").read_text(encoding="utf-8"))
     if damaged := damages(published, record["files"]):
         raise DataError(f"{published} is damaged, restore it first: {'; '.join(damaged)}")
     asked = record["requests"][record["jobs"]["report.html"]["request_file"]]["settings"]["config"]
-    if _untitled(asked) != _untitled(config):
+    keys = ("run", "seed")
+    if wrong := [key for key in keys if asked.get(key) != config.get(key)]:
         raise DataError(
-            f"other settings than those of the published run, {asked['run']}: only titles may "
-            "differ when it is rendered again. Restore them, or run with them and publish that"
+            f"{wrong[0]} {config.get(wrong[0])} is not that of the published run, "
+            f"{asked.get(wrong[0])}. Give the settings of that run, or run these and publish that"
         )
     records = {
         name: job
@@ -140,7 +144,7 @@ def rendered(
     _restore(published, records, place, run)
     with chdir(place):
         plan = Plan(check(config))
-        remade = list(_render(plan, config, target))
+        remade = list(_render(plan, asked, target))
     names = [Path(file).relative_to(plan.results).as_posix() for file in remade]
     made = {name: _records(run)[name] for name in names if has_record(name)}
     return run, record, {name: records[name] for name in records.keys() - made.keys()}, made
@@ -187,29 +191,16 @@ def _render(plan: Plan, config: Mapping[str, Any], target: str) -> Iterator[str]
         yield from _run(job, job.inputs, job.outputs)
 
 
-def _untitled(settings: Any) -> Any:
-    """Leave out the titles in settings."""
-    if not isinstance(settings, Mapping):
-        return settings
-    return {key: _untitled(value) for key, value in settings.items() if key != "title"}
-
-
 def _restore(published: Path, records: dict[str, dict[str, Any]], place: Path, run: Path) -> None:
     """Lay out published files in a run's directory, with their records and those of its fits.
 
-    Requests go where no run writes its own: the files were made with the code of their time. A
-    figure is taken out of the report, which holds it without what is not seen; so its checksum is
-    another than when it was drawn.
+    Requests go where no run writes its own: the files were made with the code of their time.
     """
-    page = (published / "report.html").read_text(encoding="utf-8")
     for name, record in records.items():
         file, source = run / name, published / name
         file.parent.mkdir(parents=True, exist_ok=True)
         if source.is_file():
             shutil.copy(source, file)
-        elif file.suffix == ".svg" and (svg := svg_of(page, file.stem)):
-            write_text(file, svg)
-            record["sha256"] = hashlib.sha256(svg.encode()).hexdigest()
         request = Path("published", record["request_file"])
         write_text(place / request, record["request"])
         restored = record | {
@@ -219,11 +210,12 @@ def _restore(published: Path, records: dict[str, dict[str, Any]], place: Path, r
         write_text(record_of(file), json.dumps(restored))
 
 
-def _shown(run: Path) -> list[Path]:
-    """List the files of a run that are published."""
+def _shown(run: Path, records: Collection[str]) -> list[Path]:
+    """List the files of a run that are published: some of those whose records are given."""
     found = [file for pattern in PUBLISHED for file in run.glob(pattern)]
-    found += [run / "figures" / f"{name}.png" for name in FIGURES]
-    return [file for file in sorted(found) if _is_published(file) and file.is_file()]
+    known = {run / name for name in records}
+    shown = sorted(known.intersection(found))
+    return [file for file in shown if _is_published(file) and file.is_file()]
 
 
 def _is_published(csv: str | os.PathLike[str]) -> bool:
@@ -246,10 +238,12 @@ def _write(
     run: Path, published: Path, records: dict[str, dict[str, Any]], prepared: Mapping[str, Any]
 ) -> int:
     """Publish the shown files of a run with one record; return their number."""
-    contents = {file.relative_to(run).as_posix(): file.read_bytes() for file in _shown(run)}
+    contents = {
+        file.relative_to(run).as_posix(): file.read_bytes() for file in _shown(run, records)
+    }
     files = {name: records[name]["sha256"] for name in contents}
     # The crate must hold the workflow.
-    contents["Snakefile"] = Path("Snakefile").read_bytes()
+    contents["Snakefile"] = Path("workflow", "Snakefile").read_bytes()
     files["Snakefile"] = hashlib.sha256(contents["Snakefile"]).hexdigest()
     merged = {
         "published_by": environment()["commit"],

@@ -107,11 +107,12 @@ class Screen(logging.Handler):
 
     def _line(self, stage: str, progress: Progress) -> str:
         sign = "✗" if progress.failed else "✓" if progress.is_finished else " "
-        seconds = 0.0 if progress.began is None else time.monotonic() - progress.began
+        seconds = 0 if progress.began is None else int(time.monotonic() - progress.began)
+        clock = f"{seconds // 60}:{seconds % 60:02}"
         failed = f", {progress.failed} failed" if progress.failed else ""
         doing = "; ".join(progress.running.values())
         count = f"{progress.done}/{progress.total}"
-        return f"{sign} {stage:<12} {count:>7}  {_clock(seconds):>8}{failed}  {doing}".rstrip()
+        return f"{sign} {stage:<12} {count:>7}  {clock:>8}{failed}  {doing}".rstrip()
 
     def _draw(self) -> None:
         if not self.is_live or self.is_dry_run():
@@ -135,12 +136,6 @@ class Screen(logging.Handler):
             with self.lock or threading.RLock():
                 if any(each.running for each in self.progress.values()):
                     self._draw()
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def take_over(logger: Any, stages: Collection[str], is_dry_run: Callable[[], bool]) -> None:

@@ -222,7 +222,8 @@ def available_sample(
 def launch(place: Path, targets: Iterable[str]) -> None:
     """Run the workflow in another directory, with this clone's code and cache."""
     command = [sys.executable, "-m", "workflow.run", *targets]
-    command += ["--snakefile", str(Path("Snakefile").resolve()), "--directory", str(place)]
+    command += ["--snakefile", str(Path("workflow", "Snakefile").resolve())]
+    command += ["--directory", str(place)]
     command += ["--configfile", str(place / "config.json")]
     paths = {"RNCA_CACHE": default_cache(), "RNCA_MIRROR": mirror_directory()}
     absolute = {name: str(path.resolve()) for name, path in paths.items() if path}
@@ -270,7 +271,7 @@ def tolerances(kind: str, rows: pd.DataFrame) -> Any:
     numbers = rows.apply(pd.to_numeric, errors="coerce")
     allowed = np.full(rows.shape, np.nan)
     for number, name in enumerate(rows.columns):
-        largest = np.nanmax(np.abs(numbers[name]), initial=0)
+        largest = np.fmax(numbers[name].abs().max(), 0.0)
         open_rows = np.ones(len(rows), dtype=bool)
         for each in TOLERANCES:
             if not (re.match(each.csv, kind) and re.search(each.columns, name)):

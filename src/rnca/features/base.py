@@ -2,13 +2,20 @@
 
 import hashlib
 from copy import copy
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.neighbors import NearestNeighbors
 
-from rnca._core.estimators import RowsTransformer, assign, check_columns, is_number, warn
+from rnca._core.estimators import (
+    RowsTransformer,
+    assign,
+    check_columns,
+    check_count,
+    is_number,
+    warn,
+)
 from rnca.rows import FloatArray, Matrix, View, grid
 from rnca.seeding import streams
 
@@ -35,7 +42,7 @@ class FeatureMap(RowsTransformer):
     the map from others, if not the same.
     """
 
-    _fitted_arrays: tuple[str, ...] = ()
+    _fitted_arrays: ClassVar[tuple[str, ...]] = ()
     _identifying_arrays: tuple[str, ...] | None = None
 
     offset_: Matrix
@@ -43,13 +50,7 @@ class FeatureMap(RowsTransformer):
     _float64_: bool = False
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the map for data of X's width and scale.
-
-        Parameters
-        ----------
-        X : array-like or memory map of shape (n, d)
-        y : ignored
-        """
+        """Draw the map for data of X's width and scale; y is ignored."""
         view = View(X)
         check_columns(self, X)
         for start, stop in grid(0, len(view), _TRANSFORM_CHUNK):
@@ -77,16 +78,9 @@ class FeatureMap(RowsTransformer):
         return self
 
     def transform(self, X: Any) -> FloatArray:
-        """Evaluate the features.
+        """Evaluate the features of rows, of shape (n, m).
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, m)
-            float32 for float32 input, else float64, unless the map has a ``dtype``.
+        They are float32 for float32 input, else float64, unless the map has a ``dtype``.
         """
         view = self._view_to_use(X)
         out = None
@@ -203,10 +197,7 @@ class FeatureMap(RowsTransformer):
         raise NotImplementedError(f"{type(self).__name__} defines no _map(x, out).")
 
     def _check_n_features(self) -> int:
-        m = self.n_features
-        if not isinstance(m, int | np.integer) or isinstance(m, bool) or m < 1:
-            raise ValueError(f"n_features={m!r}: the number of random features m must be >= 1.")
-        return int(m)
+        return check_count(self.n_features, "n_features")
 
     def _stored_dtype(self) -> np.dtype[Any]:
         dtype = self.feature_dtype

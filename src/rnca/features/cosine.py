@@ -1,7 +1,8 @@
 """Cosines of random projections, which differ in how the projections are drawn."""
 
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,7 @@ _BLOCK_ARRAYS = ("signs_", "permutations_", "gaussians_")
 _LARGEST_FACTOR = 4  # log2 of its order, of a Hadamard matrix
 
 
+@dataclass(eq=False, repr=False)
 class FourierFeatures(FeatureMap):
     """Random Fourier features z(x) = cos(Wx + b) of the Gaussian kernel exp(-gamma ‖x − y‖²).
 
@@ -57,20 +59,13 @@ class FourierFeatures(FeatureMap):
     (5, 4)
     """
 
-    _fitted_arrays: tuple[str, ...] = ("weights_", "phases_")
+    _fitted_arrays: ClassVar[tuple[str, ...]] = ("weights_", "phases_")
 
-    def __init__(
-        self,
-        n_features: int = 1000,
-        *,
-        gamma: float | str = "median",
-        random_state: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        self.n_features = n_features
-        self.gamma = gamma
-        self.random_state = random_state
-        self.dtype = dtype
+    n_features: int = 1000
+    _: KW_ONLY
+    gamma: float | str = "median"
+    random_state: Any = None
+    dtype: Any = None
 
     def _draw(self, view: View) -> None:
         m, dtype = self._check_n_features(), self._stored_dtype()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from rnca.rows import FloatArray, View
 from rnca.seeding import seeds
 
 
+@dataclass(eq=False, repr=False)
 class LinearFeatures(FeatureMap):
     """The data themselves, less their pilot mean: with these RPCA is PCA and RCCA is CCA.
 
@@ -33,9 +35,9 @@ class LinearFeatures(FeatureMap):
 
     _fitted_arrays = ("columns_",)
 
-    def __init__(self, n_features: int | None = None, *, dtype: Any = None) -> None:
-        self.n_features = n_features
-        self.dtype = dtype
+    n_features: int | None = None
+    _: KW_ONLY
+    dtype: Any = None
 
     def _draw(self, view: View) -> None:
         self._stored_dtype()
@@ -49,6 +51,7 @@ class LinearFeatures(FeatureMap):
         out[:] = x[:, : len(self.columns_)]
 
 
+@dataclass(eq=False, repr=False)
 class JointFeatures(FeatureMap):
     """The features of several maps, one map's after the other's.
 
@@ -78,12 +81,10 @@ class JointFeatures(FeatureMap):
     (5, 7)
     """
 
-    def __init__(
-        self, maps: Sequence[FeatureMap], *, random_state: Any = None, dtype: Any = None
-    ) -> None:
-        self.maps = maps
-        self.random_state = random_state
-        self.dtype = dtype
+    maps: Sequence[FeatureMap]
+    _: KW_ONLY
+    random_state: Any = None
+    dtype: Any = None
 
     @property
     def n_features(self) -> int:

@@ -1,5 +1,6 @@
 """Kernel values at landmarks."""
 
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -19,6 +20,7 @@ _JITTER = 1e-10
 _EXPONENT_ERROR = 1e-5
 
 
+@dataclass(eq=False, repr=False)
 class NystroemFeatures(FeatureMap):
     """Gaussian kernel values exp(-gamma ‖x − l‖²) at m landmarks l.
 
@@ -59,22 +61,13 @@ class NystroemFeatures(FeatureMap):
 
     _fitted_arrays = ("landmarks_",)
 
-    def __init__(
-        self,
-        n_features: int = 1000,
-        *,
-        landmarks: Any = None,
-        gamma: float | str = "median",
-        whiten: bool = False,
-        random_state: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        self.n_features = n_features
-        self.landmarks = landmarks
-        self.gamma = gamma
-        self.whiten = whiten
-        self.random_state = random_state
-        self.dtype = dtype
+    n_features: int = 1000
+    _: KW_ONLY
+    landmarks: Any = None
+    gamma: float | str = "median"
+    whiten: bool = False
+    random_state: Any = None
+    dtype: Any = None
 
     def _draw(self, view: View) -> None:
         self._stored_dtype()

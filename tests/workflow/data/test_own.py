@@ -109,7 +109,8 @@ def test_two_arrays_are_enough(entry, states_kind, tmp_path):
     assert all(len(source["sha256"]) == 64 for source in data.meta["sources"])
 
 
-BAD_ENTRIES = {
+REFUSED = {
+    # An entry, and words of its refusal.
     "no such file": (NPY | {"y": "z.npy"}, "no file z.npy"),
     "header of npy": (NPY | {"y": {"file": "y.npy", "header": True}}, "are for CSV files, not npy"),
     "array in npy": (NPY | inside("y.npy", y="b"), "holds one array"),
@@ -122,17 +123,7 @@ BAD_ENTRIES = {
         CSV | {"y": {"file": "y.csv", "columns": ["u", "z"]}},
         "no column 'z'; there are 'u'",
     ),
-}
-
-
-@pytest.mark.parametrize("case", BAD_ENTRIES)
-def test_bad_entries_are_named(case):
-    entry, message = BAD_ENTRIES[case]
-    with pytest.raises(DataError, match=message):
-        read("mine", entry)
-
-
-BAD_FILES = {
+    # A file in place of one of those above, and words.
     "npy, cut": ("y.npy", FILES["y.npy"][:136], "y.npy: not a plain"),
     "npz, cut": ("both.npz", FILES["both.npz"][:700], "both.npz: not a plain"),
     "mat, cut": ("both.mat", FILES["both.mat"][:300], "both.mat: (cut short|no numeric)"),
@@ -183,12 +174,14 @@ BAD_FILES = {
 }
 
 
-@pytest.mark.parametrize("case", BAD_FILES)
-def test_bad_files_are_named(case):
-    file, content, message = BAD_FILES[case]
-    write(file, content)
-    entry = {".npy": NPY, ".npz": NPZ, ".mat": MAT, ".csv": CSV}[Path(file).suffix]
-    with pytest.raises(DataError, match=message):
+@pytest.mark.parametrize("case", REFUSED)
+def test_bad_entries_and_files_are_refused_in_words(case):
+    *spoilt, words = REFUSED[case]
+    entry = spoilt[0]
+    if len(spoilt) == 2:
+        write(*spoilt)
+        entry = {".npy": NPY, ".npz": NPZ, ".mat": MAT, ".csv": CSV}[Path(spoilt[0]).suffix]
+    with pytest.raises(DataError, match=words):
         read("mine", entry)
 
 

@@ -65,6 +65,13 @@ def test_no_group_is_on_two_sides(counts, seed):
         assert abs(found - wanted) <= max(counts)
 
 
+def test_folds_have_different_test_groups():
+    groups = np.repeat(np.arange(50), 20)
+    splits = [group_split(groups, (700, 100, 200), 0, fold) for fold in range(5)]
+    assert sorted(np.concatenate([split.test for split in splits])) == list(range(1000))
+    assert all(split.sizes == (700, 100, 200) for split in splits)
+
+
 def test_partition_takes_rows_of_its_classes_only():
     labels = np.repeat(np.arange(30), 100)
     task = privileged_partition(labels, 5, n_train=700, n_test=800)

@@ -63,3 +63,14 @@ def test_damaged_record_of_a_fetch_names_the_remedy(tmp_path, text):
     (tmp_path / "mnist.json").write_text(text)
     with pytest.raises(DataError, match=r"Delete .*mnist\.json and run again to fetch it anew"):
         unavailable_reason(tmp_path / "mnist.json")
+
+
+def test_published_rows_are_kept_of_experiments_that_the_settings_still_have():
+    sums = pd.DataFrame({"experiment": ["one", "gone"], "dataset": "digits", "sum": ["1.5", "2"]})
+    wanted, datasets = {"sums": ["one", "new"], "regs": ["one"]}, {"one": "digits", "new": "mnist"}
+    kept = Outcomes({"sums": sums}).only(wanted, datasets, ["one"])
+    rows, reasons = kept.rows("sums")
+    assert rows[["experiment", "sum"]].values.tolist() == [["one", 1.5]]
+    assert reasons == {"new": "not part of the published run"}
+    rows, reasons = kept.rows("regs", columns=["reg"])
+    assert (list(rows), list(reasons)) == (["reg"], ["one"])

@@ -14,7 +14,7 @@ from workflow.lib.job import job
 from workflow.lib.provenance import write_csv
 from workflow.lib.seeding import derived_seed
 from workflow.stages.bounds.fit import SimulatedView, by_features, regularised
-from workflow.stages.bounds.norms import Matrix, cca_errors, squared_correlation_error
+from workflow.stages.bounds.norms import Matrix, cca_errors, squared_correlations
 
 # The γ at which K̂ has the error that these features have at γ = 1.
 FEATURES = {"unit": 2.0, "unbiased": 1.0}
@@ -62,8 +62,9 @@ def correlation_errors(settings: SimpleNamespace) -> pd.DataFrame:
     """Compute the largest error of a squared regularised canonical correlation by repeat, m and γ.
 
     Kernel widths are those of the median heuristic; ``kernel_norm`` is the larger ‖K‖ of the views,
-    ``dimension_x`` and ``dimension_y`` are the traces of their K(K + γI)⁻¹. ``estimate_…`` are the
-    errors of the first view's kernel by the features of each map.
+    ``dimension_x`` and ``dimension_y`` are the traces of their K(K + γI)⁻¹, ``largest_exact`` is
+    the largest correlation by K though the views are independent. ``estimate_…`` are the errors of
+    the first view's kernel by the features of each map.
     """
     records = [
         {"repeat": repeat, "n": settings.n, **record}
@@ -82,18 +83,21 @@ def _correlation_errors(settings: SimpleNamespace, repeat: int) -> Iterator[dict
     x, y = (view.kernel(settings.n) for view in views)
     norm = max(x.norm(), y.norm())
     spectra = [scipy.linalg.eigvalsh(kernel.K) for kernel in (x, y)]
+    exact = {gamma: squared_correlations((x.K, y.K), gamma) for gamma in settings.gamma}
     z = [view.features(settings.n, m) for view in views]
     landmarks = derived_seed(settings.seed, "bounds", "landmarks", repeat)
     for m in settings.m:
         first, second = (2 / m * each[:, :m] @ each[:, :m].T for each in z)
         estimates = _estimate_errors(views[0], x.K, z[0], m, landmarks)
         for gamma in settings.gamma:
+            found = squared_correlations((first, second), gamma)
             dimensions = [float((values / (values + gamma)).sum()) for values in spectra]
             yield {
                 "m": m,
                 "gamma": gamma,
                 "kernel_norm": norm,
-                "error": squared_correlation_error((x.K, y.K), (first, second), gamma),
+                "error": float(np.abs(found - exact[gamma]).max()),
+                "largest_exact": float(np.sqrt(exact[gamma][0])),
                 "dimension_x": dimensions[0],
                 "dimension_y": dimensions[1],
                 **estimates,

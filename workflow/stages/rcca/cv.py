@@ -26,7 +26,7 @@ def cross_validate(experiment: Experiment, data: Prepared) -> pd.DataFrame:
     train, test = experiment.views(data, rows, "train"), experiment.views(data, rows, "test")
     search = searched(experiment, data, rows, train)
     found = []
-    for reg, scores in zip(experiment.other_regs, search.scores_.swapaxes(0, 1), strict=True):
+    for reg, scores in zip(experiment.regs, search.scores_.swapaxes(0, 1), strict=True):
         tested = _on_test(search, reg, test)
         for size, held_out, on_test in zip(search.sizes_, scores.T, tested, strict=True):
             m = size if isinstance(size, int) else size[0]
@@ -36,7 +36,7 @@ def cross_validate(experiment: Experiment, data: Prepared) -> pd.DataFrame:
 
 
 def searched(experiment: Experiment, data: Prepared, rows: Split, train: Views) -> RCCACV:
-    """Cross-validate ``other_regs`` at every m, in folds as the split is: of groups or of rows."""
+    """Cross-validate ``regs`` at every m, in folds as the split is: of groups or of rows."""
     groups, cv = None, experiment.folds
     if experiment.split["scheme"] == "groups":
         groups = experiment.groups(data, rows.train)
@@ -46,7 +46,7 @@ def searched(experiment: Experiment, data: Prepared, rows: Split, train: Views) 
     shared = experiment.estimator(train).get_params(deep=False)
     return RCCACV(
         sizes=experiment.features,
-        regs=experiment.other_regs,
+        regs=experiment.regs,
         cv=cv,
         **{name: shared[name] for name in shared if name not in ("n_features", "reg")},
     ).fit(*train, groups)

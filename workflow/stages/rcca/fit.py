@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from itertools import chain
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -33,7 +32,7 @@ class Experiment(Trial):
     def estimator(self, train: Views, *purpose: str | int) -> RCCA:
         """Build the unfitted model at the largest m; ``purpose`` makes the draw another one."""
         seed = derived_seed(self.seed, "rcca", self.draws, self.repeat, "features", *purpose)
-        m, least = max(self.features), min([self.reg, *self.other_regs])
+        m, least = max(self.features), min([self.reg, *self.regs])
         gamma: Any = "median"
         if self.width != 1.0:
             gamma = tuple(self.width * median_gamma(view, random_state=seed) for view in train)
@@ -72,10 +71,9 @@ class Experiment(Trial):
 
 
 class Outcome(NamedTuple):
-    """What one fit yields: sums by m, the same at other values of reg, and each component."""
+    """What one fit yields: sums by m, and each component."""
 
     sums: pd.DataFrame
-    regs: pd.DataFrame
     components: pd.DataFrame
     split: Split
 
@@ -101,20 +99,14 @@ def fit_path(
     model = experiment.estimator(train).draw(*train)
     model.solve(_merged(model, shards, train) if shards else model.accumulate(*train))
     sizes, groups = experiment.sizes(model), experiment.groups(data, rows.test)
-    others = model.path(sizes, experiment.other_regs)
-    found: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
-    components = []
-    for fitted in chain(model.path(sizes[:-1]), [model], others):
+    sums, components = [], []
+    for fitted in [*model.path(sizes[:-1]), model]:
         tested = fitted.permutation_test(
             *test, n_permutations=_PERMUTATIONS, groups=groups, random_state=0
         )
-        is_fixed = fitted.reg == experiment.reg
-        found[is_fixed].append(_sums(experiment, fitted, tested, rows))
-        if is_fixed:
-            components.append(_components(experiment, fitted, tested.correlations))
-    sums = pd.DataFrame(found[True])
-    regs = pd.DataFrame(found[False], columns=sums.columns)
-    return Outcome(sums, regs, pd.concat(components), rows)
+        sums.append(_sums(experiment, fitted, tested, rows))
+        components.append(_components(experiment, fitted, tested.correlations))
+    return Outcome(pd.DataFrame(sums), pd.concat(components), rows)
 
 
 def _merged(model: RCCA, shards: Sequence[str | PathLike[str]], train: Views) -> Moments:
@@ -172,6 +164,6 @@ if __name__ == "__main__":
             moments.save(snakemake.output[0])
         else:
             outcome = fit_path(experiment, data, snakemake.input.get("shards", []))
-            for name in ("sums", "regs", "components"):
+            for name in ("sums", "components"):
                 write_csv(snakemake.output[name], getattr(outcome, name))
             outcome.split.save(snakemake.output.split)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import psutil
+from tqdm import tqdm
 
 from rnca.files import replacing
 from workflow.data.prepared import Prepared
@@ -70,7 +71,8 @@ def fit_kcca(kernel: Trial, data: Prepared, partial: str | PathLike[str]) -> pd.
     own, done = kernel.baseline, PartialRows(partial)
     chosen: list[dict[str, Any]] = []
     left_out = []
-    for n in dict.fromkeys(min(n, full) for n in own["sizes"]):
+    sizes = dict.fromkeys(min(n, full) for n in own["sizes"])
+    for n in tqdm(sizes, desc=f"{kernel.name}, exact kernel CCA"):
         needed, free = kcca_bytes(n, columns), psutil.virtual_memory().available
         if needed > free:
             why = f"needs {needed / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are free"

@@ -3,6 +3,8 @@
 rcca_fit = plan.rows("rcca", "fit")
 rcca_shard = plan.rows("rcca", "shard")
 rcca_cv = plan.rows("rcca", "cv")
+rcca_grid = plan.rows("rcca", "grid")
+rcca_linear = plan.rows("rcca", "linear")
 rcca_model = plan.rows("rcca", "model")
 rcca_timing = plan.rows("rcca", "timing")
 rcca_svd = plan.rows("rcca", "svd")
@@ -65,6 +67,42 @@ rule rcca_cv:
         "cv.py"
 
 
+rule rcca_grid:
+    input:
+        **rcca_grid.inputs,
+    output:
+        **rcca_grid.outputs,
+    log:
+        rcca_grid.log,
+    benchmark:
+        rcca_grid.benchmark
+    conda:
+        "../../envs/rnca.yaml"
+    threads: settings.threads
+    resources:
+        **rcca_grid.resources,
+    script:
+        "grid.py"
+
+
+rule rcca_linear:
+    input:
+        **rcca_linear.inputs,
+    output:
+        **rcca_linear.outputs,
+    log:
+        rcca_linear.log,
+    benchmark:
+        rcca_linear.benchmark
+    conda:
+        "../../envs/rnca.yaml"
+    threads: settings.threads
+    resources:
+        **rcca_linear.resources,
+    script:
+        "grid.py"
+
+
 # On the rows of the first repeat.
 rule rcca_model:
     input:
@@ -96,7 +134,7 @@ rule rcca_timing:
         rcca_timing.benchmark
     conda:
         "../../envs/rnca.yaml"
-    threads: workflow.cores or settings.threads
+    threads: CORES
     resources:
         **rcca_timing.resources,
     script:
@@ -147,7 +185,7 @@ rule rcca_deep:
         rcca_deep.benchmark
     conda:
         "../../envs/rnca.yaml"
-    threads: workflow.cores or settings.threads
+    threads: CORES
     resources:
         **rcca_deep.resources,
     script:
@@ -165,7 +203,7 @@ rule rcca_kcca:
         rcca_kcca.benchmark
     conda:
         "../../envs/rnca.yaml"
-    threads: workflow.cores or settings.threads
+    threads: CORES
     resources:
         **rcca_kcca.resources,
     script:

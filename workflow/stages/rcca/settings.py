@@ -26,9 +26,10 @@ from workflow.lib.resources import PROCESSES_MB, fit_mem_mb
 
 # Up to which m a timed fit takes seconds, and is repeated.
 REPEATED_FEATURES = 3000
-TIMED_REPEATS = 3
-# While a split is drawn and checked.
-SPLIT_BYTES_PER_ROW = 110
+# The interval of a median takes six times at least.
+TIMED_REPEATS, SVD_REPEATS = 3, 6
+# Of a training row: while a split is drawn and checked; while rows are looked up among others.
+SPLIT_BYTES, LEAK_BYTES = 40, 110
 # A variant takes these from its experiment unless it gives its own.
 INHERITED = (
     "dataset", "split", "standardise", "components", "features", "maps", "reg", "width",
@@ -106,6 +107,34 @@ class CrossValidation(Settings):
     repeats: Repeats = Field(1, description="of how many repeats, from the first on", exclude=True)
 
 
+class Grid(Settings):
+    """Sums of correlations over a grid of m and reg."""
+
+    regs: Increasing[Positive] = Field(
+        [1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1e-1, 1.0], description="values of reg, increasing"
+    )
+    features: Increasing[Count] | None = Field(
+        None,
+        description="values of m in all repeats but the first, which has those of the experiment, "
+        "and for unrelated pairs; those of the experiment by default",
+    )
+    repeats: Repeats | None = Field(
+        None, description="how many of the experiment's repeats; all if not given"
+    )
+    unrelated: bool = Field(
+        False,
+        description="whether the first repeat is also fitted to unrelated pairs: rows of the "
+        "second view, or whole groups as the split is, in another order",
+    )
+
+
+class Linear(Settings):
+    """Linear CCA with reg chosen on the tuning rows, and with the fixed one."""
+
+    regs: Increasing[Positive] = Field(description="values of reg to choose from, increasing")
+    repeats: Repeats = Field(20, description="how often the split is redrawn")
+
+
 class Model(Settings):
     """A model to keep: m and reg by cross-validation, p-values, loadings, canonical variables."""
 
@@ -143,12 +172,15 @@ class Experiment(models.Experiment):
     )
     components: Count = Field(description="canonical variables to sum over")
     features: Increasing[Count] = Field(description="numbers of random features m, increasing")
-    maps: Distinct[Literal["linear", "fourier", "nystroem"]] = Field(
+    maps: Distinct[Literal["linear", "fourier", "nystroem", "whitened"]] = Field(
         ["linear", "fourier", "nystroem"], description="feature maps to compare", exclude=True
     )
     reg: float = Field(1e-8, ge=0, description="added to the diagonal of the feature covariances")
-    other_regs: list[Positive] = Field(
-        [], description="other values of reg to report at every m, from the same pass"
+    grid: Grid | None = Field(
+        None, description="training and test sums over a grid of m and reg", exclude=True
+    )
+    linear: Linear | None = Field(
+        None, description="linear CCA tuned on the tuning rows, over many splits", exclude=True
     )
     cv: CrossValidation | None = Field(
         None, description="reg chosen by cross-validation, beside the fixed one", exclude=True
@@ -197,7 +229,7 @@ class Experiment(models.Experiment):
 
     def job(self, **more: Any) -> dict[str, Any]:
         """Return the settings of a job; ``draws`` names the experiment whose draws it shares."""
-        return super().job(draws=self.variant_of or more["name"], **more)
+        return super().job(draws=self.variant_of or more["name"], regs=[], **more)
 
     def networks(self) -> dict[str, DeepCCA | DeepCCA2013]:
         """Return the settings of deep CCA, of each kind that is asked for."""
@@ -211,7 +243,6 @@ class Experiment(models.Experiment):
     def rows(self, name: str, seed: int) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
         """Yield kind, stem, key of `mem_mb` and settings of each job."""
         own: dict[str, Any] = {"name": name, "seed": seed}
-        single: dict[str, Any] = {"other_regs": []}
         for feature_map in self.maps:
             shared = own | {"feature_map": feature_map}
             for repeat in range(self.repeats):
@@ -225,21 +256,38 @@ class Experiment(models.Experiment):
             first = self.job(**shared, repeat=0)
             if self.model:
                 yield "model", feature_map, "model", first | self.choice("model")
-            for m in self.timing if feature_map != "linear" else self.timing[:1]:
+            # Linear features are the columns; whitened ones are Nyström features times a matrix.
+            for m in {"linear": self.timing[:1], "whitened": []}.get(feature_map, self.timing):
                 timed = {"features": [m], "times": timed_repeats(m)}
-                yield "timing", f"{feature_map}-m{m}", "fit", first | single | timed
+                yield "timing", f"{feature_map}-m{m}", "fit", first | timed
         nonlinear = [feature_map for feature_map in self.maps if feature_map != "linear"]
         if self.timing and nonlinear:
-            times = {"features": self.timing, "times": [timed_repeats(m) for m in self.timing]}
+            times = {"features": self.timing, "times": SVD_REPEATS}
             first = self.job(**own, feature_map=nonlinear[0], repeat=0)
-            yield "svd", nonlinear[0], "fit", first | single | times
-        yield "leaks", "all", "fit", {}
+            yield "svd", nonlinear[0], "fit", first | times
+        yield "leaks", "all", "leaks", {}
         for network, deep in self.networks().items():
             for repeat in range(min(deep.repeats or self.repeats, self.repeats)):
                 asked = self.baseline(network, **own, network=network, repeat=repeat)
                 yield "deep", f"{network}-{repeat}", "deep", asked
         if self.kcca:
             yield "kcca", "all", "kcca", self.baseline("kcca", **own, repeat=0)
+        if self.linear:
+            fits = [{"repeat": repeat} for repeat in range(self.linear.repeats)]
+            asked = {"regs": self.linear.regs, "fits": fits}
+            yield "linear", "all", "fit", self.job(**own, feature_map="linear") | asked
+        if self.grid:
+            asked = {"regs": self.grid.regs, "fits": self._grid_fits(self.grid)}
+            for feature_map in self.maps:
+                yield "grid", feature_map, "grid", self.job(**own, feature_map=feature_map) | asked
+
+    def _grid_fits(self, grid: Grid) -> list[dict[str, Any]]:
+        """List repeat and values of m of each fit of the grid; and the pairing, if unrelated."""
+        few = grid.features or self.features
+        repeats = range(min(grid.repeats or self.repeats, self.repeats))
+        fits = [{"repeat": each, "features": few if each else self.features} for each in repeats]
+        other = {"repeat": 0, "features": few, "pairing": "permuted"}
+        return fits + [other] * grid.unrelated
 
     def baseline(self, kind: str, **more: Any) -> dict[str, Any]:
         """Return the settings of a job of deep or kernel CCA, on the rows of the experiment."""
@@ -252,8 +300,8 @@ class Experiment(models.Experiment):
 
         The values of m are those of the fit unless ``cv`` gives its own.
         """
-        own = getattr(self, key).model_dump(mode="json", exclude_none=True)
-        return {"other_regs": own.pop("regs"), **own}
+        own: dict[str, Any] = getattr(self, key).model_dump(mode="json", exclude_none=True)
+        return own
 
     def problems(self, data: Facts) -> Iterator[str]:
         """Yield what is wrong with the sizes, the split or the baselines."""
@@ -263,26 +311,31 @@ class Experiment(models.Experiment):
         if least < self.components:
             yield f"features: m = {least} is less than components = {self.components}"
         rows = self.training_rows
-        if "nystroem" in self.maps and rows is not None and most > rows:
+        if {"nystroem", "whitened"} & set(self.maps) and rows is not None and most > rows:
             yield f"features: m = {most} landmarks are more than the {rows} training rows"
-        if self.reg in self.other_regs or len(set(self.other_regs)) < len(self.other_regs):
-            yield f"other_regs: {self.other_regs} repeats a value or reg = {self.reg}"
+        if self.grid and not set(self.grid.features or []) <= set(self.features):
+            yield f"grid.features: {self.grid.features} must be some of {self.features}"
         if self.cv and self.reg not in self.cv.regs:
             yield f"cv.regs: reg = {self.reg} must be one of them, to compare with"
         if self.cv and not set(self.cv.features or []) <= set(self.features):
             yield f"cv.features: {self.cv.features} must be some of {self.features}"
         if self.series and self.split.scheme not in PROTOCOLS:
             yield f"series: the split must be one of {', '.join(PROTOCOLS)}"
+        if self.linear and self.reg not in self.linear.regs:
+            yield f"linear.regs: reg = {self.reg} must be one of them, to compare with"
         has_tuning_rows = self.split.scheme == "given" or (self.split.tune or 0) >= 2
-        if (self.networks() or self.kcca) and not has_tuning_rows:
-            yield "split.tune: at least 2 rows are needed, by which deep and kernel CCA are chosen"
+        if (self.networks() or self.kcca or self.linear) and not has_tuning_rows:
+            yield (
+                "split.tune: at least 2 rows are needed, by which deep, kernel and linear CCA are "
+                "chosen"
+            )
         if self.dcca and self.dcca.batch_size <= self.components + 1:
             yield f"dcca.batch_size: must exceed components = {self.components} by two"
         if self.kcca and self.kcca.sizes[0] <= self.components:
             yield f"kcca.sizes: must be larger than components = {self.components}"
 
     def mem_mb(self, kind: str = "fit") -> int:
-        """Return the megabytes of a job: "fit" (or a shard), "cv", "model", "deep" or "kcca"."""
+        """Return the megabytes of a "fit", "grid", "leaks", "cv", "model", "deep" or "kcca"."""
         rows, columns = self.training_rows or 100_000, facts_of(self.dataset).columns or 1000
         if kind == "deep":  # both views, twice
             return PROCESSES_MB + ceil(rows * columns * (8 + 4) / 1e6)
@@ -291,10 +344,13 @@ class Experiment(models.Experiment):
         m, folds = max(self.features), 0
         if kind == "cv" and self.cv:
             m, folds = max(self.cv.features or self.features), self.cv.folds + 1
+        if kind == "grid":  # covariances of tuning and test rows
+            folds = 2
         if kind == "model" and self.model:
             folds = self.model.folds + 1
-        moments, split = folds * 24 * m**2, SPLIT_BYTES_PER_ROW * (self.training_rows or 0)
-        return fit_mem_mb(m) + ceil((moments + split) / 1e6)
+        per_row = LEAK_BYTES if kind == "leaks" else SPLIT_BYTES
+        moments, held = folds * 24 * m**2, per_row * (self.training_rows or 0)
+        return fit_mem_mb(m) + ceil((moments + held) / 1e6)
 
     def _kernel_sizes(self) -> list[int]:
         assert self.kcca is not None
@@ -312,11 +368,11 @@ class Rcca(Experiments[Experiment]):
     """RCCA beside linear, deep and kernel CCA (Table 1): experiments by name."""
 
     kinds: ClassVar[Mapping[str, Kind]] = {
-        "fit": Kind(
-            "stages/rcca/fit.py", ("sums", "regs"), ("components.csv", "split.npz"), minutes=120
-        ),
+        "fit": Kind("stages/rcca/fit.py", ("sums",), ("components.csv", "split.npz"), minutes=120),
         "shard": Kind("stages/rcca/fit.py", (), ("shard.npz",), minutes=120),
         "cv": Kind("stages/rcca/cv.py", ("cv",)),
+        "grid": Kind("stages/rcca/grid.py", ("regs",), minutes=120),
+        "linear": Kind("stages/rcca/grid.py", ("linear",)),
         "model": Kind(
             "stages/rcca/model.py",
             ("inference",),
@@ -354,10 +410,11 @@ class Rcca(Experiments[Experiment]):
         """Return the settings of the report."""
         return super().report() | {
             "main_titles": self.main_titles(),
-            "regs": {name: self[name].reg for name in self.chosen()},
+            "regs": {name: each.reg for name, each in self.items()},
             "series": self.series(),
             "variants": self.variants(),
             "compared": self.compared(),
+            "tuned": self.tuned(),
         }
 
     @model_validator(mode="before")
@@ -386,7 +443,8 @@ class Rcca(Experiments[Experiment]):
     modelled = _having("model")
     timed = _having("timing")
     chosen = _having("cv")
-    with_other_regs = _having("other_regs")
+    gridded = _having("grid")
+    tuned = _having("linear")
     deep = _having("dcca", "dcca2013")
     compared = _having("dcca", "dcca2013", "kcca")
 

@@ -6,7 +6,6 @@ experiment was not run; ``titles`` are of experiments and series, in the order s
 """
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,6 @@ from workflow.lib.tables import (
     beside_published,
     half_width,
     minutes,
-    plus_minus,
     published_column,
     span,
 )
@@ -186,34 +184,6 @@ def minutes_blocks(summary: pd.DataFrame, titles: Titles) -> list[Block]:
             columns["ratio"] = value("speed_up", ".0f", "×")
         blocks.append(block(titles[name], "minutes of a fit", columns, rows))
     return blocks
-
-
-def by_reg(
-    sums: pd.DataFrame, regs: pd.DataFrame, published: pd.DataFrame, experiments: Collection[str]
-) -> pd.DataFrame:
-    """Summarise rows of the stage at the fixed reg and at others, beside the paper's."""
-    both = pd.concat([sums[sums["experiment"].isin(regs["experiment"])], regs])
-    found = [rcca_summary(rows).assign(reg=reg) for reg, rows in both.groupby("reg")]
-    found = found or [rcca_summary(both).assign(reg=None)]  # where nothing was run
-    return beside_published(pd.concat(found, ignore_index=True), published, experiments)
-
-
-def reg_blocks(found: pd.DataFrame, titles: Titles) -> list[Block]:
-    """Lay out `by_reg`: a line per method and m, a column per reg with its difference."""
-    blocks = []
-    for name, rows in found.groupby("experiment", sort=False, observed=True):
-        cells = rows.assign(test=[_with_difference(row) for row in rows.to_dict("records")])
-        wide = cells.pivot(index=["feature_map", "m", "paper"], columns="reg", values="test")
-        wide = wide[wide.columns[::-1]].rename(columns="reg = {:g}".format)
-        columns = FIT | {"paper": value("paper")} | {str(reg): text(str(reg)) for reg in wide}
-        title, less = titles[str(name)], "test (less the paper's)"
-        blocks.append(block(title, less, columns, wide.reset_index()))
-    return blocks
-
-
-def _with_difference(row: Any) -> str:
-    test = plus_minus(row["test_mean"], row["test_sd"])
-    return test if pd.isna(row["difference"]) else f"{test} ({row['difference']:+.2f})"
 
 
 def by_speaker(summary: pd.DataFrame, choice: pd.DataFrame) -> pd.DataFrame:

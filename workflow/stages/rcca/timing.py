@@ -48,19 +48,23 @@ def time_fit(experiment: Experiment, data: Prepared, threads: Sequence[int]) -> 
 def time_svds(experiment: Experiment, data: Prepared, threads: int) -> pd.DataFrame:
     """Time both ways to the leading singular triplets, in turns, ``times`` at each m.
 
+    A first time of either, which starts threads, is not counted.
     ``threads`` is what the run gave this job, for the record.
     """
     train = experiment.views(data, experiment.rows(data), "train")
     model = experiment.estimator(train, "svd").draw(*train)
     whitened = whiten_pair(model.accumulate(*train), experiment.reg, experiment.reg)
-    rows = []
-    for m, times in zip(experiment.features, experiment.times, strict=True):
+    rows: list[dict[str, Any]] = []
+    for m in experiment.features:
         D = whitened.D[:m, :m].copy()
         ways: dict[str, Callable[[], Any]] = {
             "truncated": partial(leading_svd, D, experiment.components),
             "full": partial(scipy.linalg.svd, D),
         }
-        for repeat in range(times):
+        if not rows:
+            for svd in ways.values():
+                svd()
+        for repeat in range(experiment.times):
             for method, svd in ways.items():
                 started = perf_counter()
                 svd()

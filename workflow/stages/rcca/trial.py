@@ -33,8 +33,9 @@ class Trial(SimpleNamespace):
         match self.split["scheme"]:
             case "random":
                 return random_split(data.n_rows, sizes, seed)
-            case "groups":
-                return group_split(data.need("groups"), sizes, seed)
+            case "groups":  # repeats are folds of one order of the groups
+                seed = derived_seed(self.seed, "rcca", self.draws, 0, "split")
+                return group_split(data.need("groups"), sizes, seed, self.repeat)
             case "official":
                 return official_split(data.need("given_split"), sizes[1], seed)
             case "given":

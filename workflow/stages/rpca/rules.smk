@@ -1,6 +1,7 @@
 # Stage rpca: RPCA against exact kernel PCA and linear PCA, RCCA against kernel CCA likewise.
 rpca_fit = plan.rows("rpca", "fit")
 rpca_times = plan.rows("rpca", "times")
+rpca_evaluation = plan.rows("rpca", "evaluation")
 rpca_tables = plan.report("rpca")
 
 
@@ -34,11 +35,29 @@ rule rpca_times:
         rpca_times.benchmark
     conda:
         "../../envs/rnca.yaml"
-    threads: workflow.cores or settings.threads
+    threads: CORES
     resources:
         **rpca_times.resources,
     script:
         "times.py"
+
+
+rule rpca_evaluation:
+    input:
+        **rpca_evaluation.inputs,
+    output:
+        **rpca_evaluation.outputs,
+    log:
+        rpca_evaluation.log,
+    benchmark:
+        rpca_evaluation.benchmark
+    conda:
+        "../../envs/rnca.yaml"
+    threads: workflow.cores or settings.threads
+    resources:
+        **rpca_evaluation.resources,
+    script:
+        "evaluation.py"
 
 
 rule rpca_report:

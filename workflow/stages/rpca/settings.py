@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from workflow.data.catalogue import Facts
+from workflow.data.catalogue import Facts, facts_of
 from workflow.lib import models
 from workflow.lib.jobs import Job, Kind
 from workflow.lib.models import Count, Distinct, Experiments, Increasing, Positive, Repeats
@@ -123,6 +123,30 @@ class Cca(Analysis):
             yield f"rows: {self.rows} are all of {dataset!r}; leave some to test on"
 
 
+class Evaluation(models.Settings):
+    """Time that the evaluation of random features takes, alone and on one thread."""
+
+    rows: Count = Field(7000, description="number of rows")
+    features: Increasing[Count] = Field(
+        description="numbers of random features m, increasing, none above `rows`"
+    )
+    repeats: Repeats = Field(8, description="how often each map is timed, in turns")
+
+    def problems(self, dataset: str, data: Facts) -> Iterator[str]:
+        """Yield a sentence for each mistake, in view of the dataset."""
+        if not {"x", "images"} & {*data.arrays}:
+            yield f"dataset: {dataset!r} has no x and no images, which evaluation needs"
+        if self.features[-1] > self.rows:
+            yield f"evaluation.features: m = {self.features[-1]} landmarks exceed {self.rows} rows"
+        if data.rows is not None and self.rows > data.rows:
+            yield f"evaluation.rows: {self.rows} are more than the {data.rows} of {dataset!r}"
+
+    def mem_mb(self, columns: int) -> int:
+        """Return the memory of the job, in millions of bytes: of rows, maps and their features."""
+        m = self.features[-1]
+        return PROCESSES_MB + ceil(8 * (2 * self.rows * (columns + m) + 4 * m * columns) / 1e6)
+
+
 class Experiment(models.Experiment):
     """Randomized against exact methods on rows drawn from one dataset."""
 
@@ -137,6 +161,11 @@ class Experiment(models.Experiment):
         None,
         description="RCCA against exact kernel CCA; tested on as many other rows, or all that "
         "are left",
+    )
+    evaluation: Evaluation | None = Field(
+        None,
+        description="seconds of Fourier, Nyström and Fastfood features of the first view, or of "
+        "whole pictures",
     )
 
     def analyses(self) -> dict[str, Analysis]:
@@ -168,8 +197,10 @@ class Experiment(models.Experiment):
 
     def problems(self, data: Facts) -> Iterator[str]:
         """Yield what is wrong with either comparison."""
-        if not self.analyses():
-            yield "pca: give pca, cca or both"
+        if not self.analyses() and not self.evaluation:
+            yield "pca: give pca, cca or evaluation"
+        if self.evaluation:
+            yield from self.evaluation.problems(self.dataset, data)
         for name, own in self.analyses().items():
             if missing := [array for array in own.needs if array not in data.arrays]:
                 lacking = " and no ".join(missing)
@@ -178,6 +209,8 @@ class Experiment(models.Experiment):
 
     def mem_mb(self, job: str) -> int:
         """Return the memory of a job, in millions of bytes."""
+        if job == "evaluation" and self.evaluation:
+            return self.evaluation.mem_mb(facts_of(self.dataset).columns or 1000)
         numbers = max(own.numbers(job) for own in self.analyses().values())
         return PROCESSES_MB + ceil(8 * numbers / 1e6)
 
@@ -188,15 +221,22 @@ class Rpca(Experiments[Experiment]):
     kinds: ClassVar[Mapping[str, Kind]] = {
         "fit": Kind("stages/rpca/fit.py", ("errors", "merits", "scores")),
         "times": Kind("stages/rpca/times.py", ("times",), timed=True, repeatable=False),
+        "evaluation": Kind(
+            "stages/rpca/evaluation.py", ("evaluation",), timed=True, repeatable=False
+        ),
     }
 
     def jobs(self, seed: int) -> Iterator[Job]:
         """Yield every job of the stage."""
         for name, each in self.items():
             own = {"name": name, "seed": seed}
-            asked = {"fit": own | {"comparisons": each.comparisons()}}
+            asked: dict[str, dict[str, Any]] = {}
+            if each.analyses():
+                asked["fit"] = own | {"comparisons": each.comparisons()}
             if each.is_timed():
                 asked["times"] = own | {"timings": each.timings()}
+            if each.evaluation:
+                asked["evaluation"] = own | each.evaluation.model_dump(mode="json")
             for kind, settings in asked.items():
                 yield Job("rpca", kind, name, "all", settings, each.mem_mb(kind), each.dataset)
 
@@ -211,6 +251,10 @@ class Rpca(Experiments[Experiment]):
     def is_timed(self) -> bool:
         """Tell whether any experiment asks for wall times."""
         return any(own.is_timed() for _, own in self.items())
+
+    def is_evaluated(self) -> bool:
+        """Tell whether any experiment asks for seconds of features alone."""
+        return any(own.evaluation for _, own in self.items())
 
 
 SETTINGS = Rpca

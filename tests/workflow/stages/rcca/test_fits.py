@@ -22,6 +22,7 @@ from workflow.stages.rcca.cv import cross_validate, searched
 from workflow.stages.rcca.deep import NETWORKS, Deep, fit_deep
 from workflow.stages.rcca.figures import read_models
 from workflow.stages.rcca.fit import Experiment, accumulate_shard, fit_path
+from workflow.stages.rcca.grid import fit_grid, shuffled, tuned
 from workflow.stages.rcca.kernel import KCCA_COLUMNS, PartialRows, fit_kcca
 from workflow.stages.rcca.model import fit_model
 from workflow.stages.rcca.tables import INFERENCE_COLUMNS
@@ -36,7 +37,7 @@ SPLIT = {"scheme": "random", "train": 6500, "tune": None, "test": 500}
 OF_DIGITS = {"scheme": "random", "train": 1200, "tune": 200, "test": 397}
 TRIAL = {"name": "toy", "draws": "toy", "split": SPLIT, "standardise": False, "components": 3}
 TRIAL |= {"repeat": 0, "seed": 1}
-SETTINGS = TRIAL | {"features": [10, 20], "reg": 1e-3, "other_regs": [], "width": 1.0}
+SETTINGS = TRIAL | {"features": [10, 20], "reg": 1e-3, "regs": [], "width": 1.0}
 SETTINGS |= {"same_landmarks": False, "feature_map": "fourier"}
 
 
@@ -99,19 +100,65 @@ def test_lost_damaged_or_foreign_shard_is_computed_again_alone(
 
 
 @pytest.mark.parametrize("kind", ["fourier", "linear"])  # of views with unequal columns
-def test_other_regs_of_one_pass_are_those_of_fits_of_their_own(data, kind):
-    outcome = fit_path(experiment(feature_map=kind, other_regs=[1e-1, 1e-5]), data)
-    for reg, rows in outcome.regs.groupby("reg"):
-        alone = fit_path(experiment(feature_map=kind, reg=reg), data).sums
-        found = rows.drop(columns="reg").reset_index(drop=True)
-        pd.testing.assert_frame_equal(found, alone.drop(columns="reg"), rtol=1e-7)
-    assert outcome.sums["reg"].eq(1e-3).all()
+def test_the_grid_has_the_sums_of_fits_of_their_own(data, kind):
+    split = SPLIT | {"train": 6000, "tune": 500}
+    grid = fit_grid(experiment(feature_map=kind, regs=[1e-1, 1e-5], split=split), data)
+    columns = ["m", "train_sum", "test_sum", "components", "n_train", "n_test", "noise_level"]
+    for reg, rows in grid.groupby("reg"):
+        alone = fit_path(experiment(feature_map=kind, reg=reg, split=split), data).sums
+        found = rows[columns].reset_index(drop=True)
+        pd.testing.assert_frame_equal(found, alone[columns], rtol=1e-6)
+    assert grid["tune_sum"].between(0, 3).all()
+    assert not np.isclose(grid["tune_sum"], grid["test_sum"]).any()
+    assert grid["pairing"].eq("paired").all()
+
+
+def test_unrelated_pairs_leave_nothing_on_test_rows(data):
+    grid = fit_grid(experiment(regs=[1e-3], pairing="permuted"), data)
+    true = fit_grid(experiment(regs=[1e-3]), data)
+    assert (grid["test_sum"] < 0.3 * true["test_sum"]).all()
+    assert (grid["train_sum"] < 1.1 * grid["noise_level"] * grid["components"]).all()
+    assert grid["tune_sum"].isna().all()
+
+
+def test_linear_cca_is_tuned_on_tuning_rows_and_kept_untuned_beside(data):
+    split = SPLIT | {"train": 6000, "tune": 500}
+    fit = experiment(feature_map="linear", regs=[1e-3, 1e3], split=split)
+    grid, rows = fit_grid(fit, data), tuned(fit, data)
+    assert rows["tuned"].tolist() == [False, True]
+    assert rows["reg"][0] == fit.reg
+    assert rows["tune_sum"][1] == grid["tune_sum"].max()
+    assert rows["on_edge"].tolist() == [False, True]
+
+
+def test_other_order_of_rows_keeps_groups_together():
+    groups = np.repeat([3, 1, 2], [2, 3, 4])
+    order = shuffled(9, groups, np.random.default_rng(1))
+    assert sorted(order) == list(range(9))
+    assert (np.diff(order[np.argsort(groups[order], kind="stable")]) == 1).sum() >= 6
+    assert groups[order].tolist() != groups.tolist()
+    assert (np.diff(groups[order]) != 0).sum() == 2
+    assert sorted(shuffled(9, None, np.random.default_rng(0))) == list(range(9))
+
+
+def test_grid_has_no_sums_where_there_is_no_solution(data, monkeypatch):
+    path = RCCA.path
+
+    def fails(self, sizes, regs):
+        if regs[0] < 1e-4 and 20 in sizes:
+            raise FloatingPointError("too ill-conditioned")
+        return path(self, sizes, regs)
+
+    monkeypatch.setattr(RCCA, "path", fails)
+    grid = fit_grid(experiment(regs=[1e-5, 1e-3]), data)
+    assert grid["m"].tolist() == [10, 20, 10, 20]
+    assert grid["test_sum"].isna().tolist() == [False, True, False, False]
 
 
 def test_features_are_float64_where_a_reg_is_below_the_rounding_of_float32(data):
     views = data.x, data.y
     assert experiment(reg=1e-8).estimator(views).dtype == "float32"
-    assert experiment(reg=1e-8, other_regs=[1e-9]).estimator(views).dtype == "float64"
+    assert experiment(reg=1e-8, regs=[1e-9]).estimator(views).dtype == "float64"
 
 
 def test_floor_is_the_score_of_permuted_rows(data):
@@ -123,9 +170,9 @@ def test_floor_is_the_score_of_permuted_rows(data):
 
 def test_cross_validated_regs_have_the_test_sums_of_the_fit(data):
     regs = [1e-3, 1.0]
-    found = cross_validate(experiment(other_regs=regs, folds=3), data)
-    whole = fit_path(experiment(other_regs=regs[1:]), data)
-    expected = pd.concat([whole.sums, whole.regs], ignore_index=True)
+    found = cross_validate(experiment(regs=regs, folds=3), data)
+    fits = [fit_path(experiment(reg=reg), data).sums for reg in regs]
+    expected = pd.concat(fits, ignore_index=True)
     columns = ["feature_map", "repeat", "reg", "m", "test_sum"]
     pd.testing.assert_frame_equal(found[columns], expected[columns], rtol=1e-7)
     assert found["cv_sum"].between(0.5 * found["test_sum"], 2 * found["test_sum"]).all()
@@ -138,7 +185,7 @@ def test_folds_are_of_the_same_kind_as_the_split(tmp_path, data, monkeypatch, sc
     grouped = load_prepared(tmp_path / "toy")
     monkeypatch.setattr(RCCACV, "fit", lambda self, x, y, groups: (self.cv, groups))
     split = {"scheme": scheme, "train": 6000, "tune": None, "test": 1000}
-    fit = experiment(split=split, other_regs=[1e-3], folds=3)
+    fit = experiment(split=split, regs=[1e-3], folds=3)
     rows = fit.rows(grouped)
     cv, groups = searched(fit, grouped, rows, fit.views(grouped, rows, "train"))
     if scheme == "random":
@@ -153,7 +200,7 @@ def test_reg_too_small_for_a_solution_has_no_sum(data, monkeypatch):
         raise FloatingPointError("too ill-conditioned")
 
     monkeypatch.setattr(RCCACV, "path", fails)
-    found = cross_validate(experiment(other_regs=[1e-3], folds=2), data)
+    found = cross_validate(experiment(regs=[1e-3], folds=2), data)
     assert found["test_sum"].isna().all()
 
 
@@ -161,15 +208,15 @@ def test_fits_and_both_ways_to_an_svd_are_timed_as_often_as_asked_in_turns(data)
     times = time_fit(experiment(times=2), data, threads=[1, 2])
     assert times["repeat"].tolist() == [0, 0, 1, 1]
     assert times["threads"].tolist() == [1, 2, 1, 2]
-    times = time_svds(experiment(times=[3, 1]), data, threads=1)
-    assert times["m"].tolist() == 6 * [10] + 2 * [20]
-    assert times["method"].tolist() == 4 * ["truncated", "full"]
+    times = time_svds(experiment(times=3), data, threads=1)
+    assert times["m"].tolist() == 6 * [10] + 6 * [20]
+    assert times["method"].tolist() == 6 * ["truncated", "full"]
     repeats = times.groupby(["m", "method"])["repeat"].agg(list).tolist()
-    assert repeats == 2 * [[0, 1, 2]] + 2 * [[0]]
+    assert repeats == 4 * [[0, 1, 2]]
     assert (times["seconds"] > 0).all()
 
 
-DIGITS = {"split": OF_DIGITS, "other_regs": [1e-3, 1e-1], "folds": 3, "permutations": 19}
+DIGITS = {"split": OF_DIGITS, "regs": [1e-3, 1e-1], "folds": 3, "permutations": 19}
 
 
 @pytest.mark.parametrize("standardise", [False, True])

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 
 from workflow.lib.resources import PROCESSES_MB, fit_mem_mb, growing
 from workflow.lib.settings import check
+from workflow.stages.rcca.settings import SPLIT_BYTES
 
 ONE = {
     "dataset": "mnist",
@@ -52,9 +53,14 @@ def test_every_kind_of_job_is_listed_once_under_its_own_name():
 
 def test_memory_is_that_of_matrices_chunks_row_numbers_and_processes():
     assert fit_mem_mb(6000) == PROCESSES_MB + 1728 + 787
-    assert checked()["one"].mem_mb() == checked().largest_mem_mb() == fit_mem_mb(6000) + 6
+    assert checked()["one"].mem_mb() == fit_mem_mb(6000) + ceil(50_000 * SPLIT_BYTES / 1e6)
+    assert checked()["one"].mem_mb("leaks") == checked().largest_mem_mb()
     own = checked(cv={"regs": [1e-8], "folds": 3}, model={}, kcca={"sizes": [1000, 50_000]})["one"]
-    assert own.mem_mb("model") > own.mem_mb("cv") == fit_mem_mb(6000) + ceil(4 * 864 + 5.5)
+    assert (
+        own.mem_mb("model")
+        > own.mem_mb("cv")
+        == fit_mem_mb(6000) + ceil(4 * 864 + 50_000 * SPLIT_BYTES / 1e6)
+    )
     assert own.mem_mb("kcca") == pytest.approx(8 * 50_000**2 / 1e6, rel=0.2)
     assert own.mem_mb("deep") < 2000
 
@@ -66,15 +72,28 @@ def test_amounts_double_with_each_attempt():
 
 def test_jobs_are_asked_for_what_they_depend_on():
     cv = {"regs": [1e-8, 1e-3], "features": [10]}
-    own = checked(cv=cv, other_regs=[1e-6], dcca={"widths": [8], "repeats": 2})["one"]
+    own = checked(cv=cv, dcca={"widths": [8], "repeats": 2})["one"]
     job = own.job(name="one", repeat=0, seed=1) | own.choice("cv")
-    assert (job["features"], job["other_regs"], job["folds"]) == ([10], [1e-8, 1e-3], 3)
+    assert (job["features"], job["regs"], job["folds"]) == ([10], [1e-8, 1e-3], 3)
     assert "features" not in checked(cv={"regs": [1e-8]})["one"].choice("cv")  # then the fit's
     job = own.baseline("dcca", name="one", repeat=1, seed=3)
     assert (job["draws"], job["repeat"], job["components"]) == ("one", 1, 5)
     assert job["split"] == ONE["split"]
     assert job["baseline"]["batch_size"] == 500
     assert "repeats" not in job["baseline"]
+
+
+def test_the_grid_has_all_m_in_its_first_repeat_and_unrelated_pairs_if_wanted():
+    grid = {"regs": [1e-3], "features": [10], "unrelated": True}
+    stage = checked(features=[10, 20], repeats=2, grid=grid)
+    jobs = [job.settings for job in stage.jobs(1) if job.kind == "grid"]
+    assert [job["feature_map"] for job in jobs] == stage["one"].maps
+    assert jobs[0]["fits"] == [
+        {"repeat": 0, "features": [10, 20]},
+        {"repeat": 1, "features": [10]},
+        {"repeat": 0, "features": [10], "pairing": "permuted"},
+    ]
+    assert checked(grid=grid)["one"].mem_mb("grid") > checked()["one"].mem_mb()
 
 
 def test_deep_cca_has_the_repeats_of_its_experiment_unless_it_asks_for_fewer():
