@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
