@@ -76,10 +76,13 @@ def test_the_readmes_library_example_runs(capsys):
     (example,) = PYTHON.findall((ROOT / "README.md").read_text(encoding="utf-8"))
     names: dict[str, object] = {}
     exec(example, names)
-    assert float(capsys.readouterr().out) > 0.8
-    assert names["p_values"][0] < 0.01
-    assert names["u"].shape == names["v"].shape == (1000, 2)
-    assert names["scores"].shape == (4000, 2)
+    score, p_values = capsys.readouterr().out.splitlines()
+    assert float(score) > 0.8
+    assert float(p_values.strip("[]").split()[0]) < 0.01
+
+
+def test_the_readme_is_short_enough_to_be_read():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 600
 
 
 def blocks_of_python():

@@ -64,7 +64,6 @@ def test_clean_run_is_published_with_one_record(project, monkeypatch):
     names = files_in(published)
     assert count == len(names)
     assert {"lupi/accuracy.csv", "tables/lupi.md", "record.json"} <= names
-    assert not any(name.endswith(".svg") for name in names)
     record = json.loads((published / "record.json").read_text(encoding="utf-8"))
     assert record["commits"] == {"lupi": [made], "rendering": [made]}
     assert record["files"].keys() == names - {"record.json"}

@@ -1,5 +1,6 @@
 """What every rule must say, what the profiles say of them, and how a stage is added."""
 
+import json
 import re
 from types import SimpleNamespace
 
@@ -166,8 +167,9 @@ def test_the_page_adds_a_stage(project):
         project.file(name).write_text(text, encoding="utf-8")
 
     mine = ("--configfile", "mine.yaml")
-    screen = project.ends(*mine)
-    assert "shape: The views have 32 columns.\n" in screen
+    project.ends(*mine)
+    numbers = project.file("results/shapes/shape/numbers.json").read_text("utf-8")
+    assert json.loads(numbers) == {"columns": 32}
     report = project.file("results/shapes/report.html").read_text("utf-8")
     assert "Rows and columns of the two views." in report
     assert project.planned(*mine) == {}

@@ -137,7 +137,8 @@ def test_changed_number_whose_checksum_is_recorded_is_told(source, published):
     keep(published, record, "bounds_sweep")
     code, screen = source.run("-m", "workflow.cli", "verify")
     assert code == 1, screen
-    assert "164 of 165 values agree" in screen
+    agree, values = map(int, re.search(r"(\d+) of (\d+) values agree", screen).groups())
+    assert agree == values - 1 > 100
     assert "line 2, cca_error_yx" in screen
 
 
@@ -188,17 +189,14 @@ def test_published_results_are_rendered_again_from_their_csvs(source, published)
         name for name, content in bytes_before.items() if (published / name).read_bytes() != content
     }
     assert changed == {"report.html", CRATE}
-    figures = r'id="exhibit-(\w+)"(?:(?!</section>).)*?<svg(.*?)</svg>'
-    old = bytes_before["report.html"].decode()
-    drawn, redrawn = (dict(re.findall(figures, text, re.DOTALL)) for text in (old, page))
-    assert drawn == redrawn
-    assert {"autoencoder", "rcca", "lupi"} <= drawn.keys()
+    drawn = {Path(name).stem for name in bytes_before if name.endswith(".svg")}
+    assert {"autoencoder", "rcca", "lupi", "lupi-narrow"} <= drawn
     commits = {
         each["rule"]: record["environments"][each["environment"]]["commit"]
         for each in record["jobs"].values()
     }
     assert commits["lupi_report"] == commits["page"] == made.strip()
-    assert commits["autoencoder_report"] == commits["rcca_report"] == commits["lupi_fit"]
+    assert commits["autoencoder_pictures"] == commits["rcca_report"] == commits["lupi_fit"]
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ _CLAIM_KEYS = {*_TEXTS, "ours", "rules"}
 _RULE_KEYS = {
     "about", "csv", "protocol", "value", "where", "low", "high", "error", "sd", "point", "take",
     "unit", "each", "minus", "over", "at_least", "at_most", "contains", "predict", "median",
-    "censored", "open_if", "figure", "written", "after_results",
+    "spread", "censored", "open_if", "figure", "written", "after_results",
 }  # fmt: skip
 _PROTOCOL_KEYS = {"csv", "where", "has", "stand_in"}
 # Of the values there are, in increasing order.
@@ -450,7 +450,8 @@ def _finding(
 def _estimate(sample: pd.DataFrame, rule: Rule, groups: int) -> tuple[float, float, float]:
     """Mean or median, with the bounds that the CSV has or those that the rows give.
 
-    One value has no interval and decides nothing, unless the rule says that it has no spread.
+    One value has no interval and decides nothing, unless the rule says that it has no spread, or
+    gives as its ``spread`` the standard deviation of earlier runs and their number.
     """
     values = sample["value"]
     value = float(values.median() if "median" in rule else values.mean())
@@ -461,16 +462,21 @@ def _estimate(sample: pd.DataFrame, rule: Rule, groups: int) -> tuple[float, flo
     if "median" in rule:
         return value, *_around_median(np.sort(values))
     n, sd = len(sample), float(values.std())
+    freedom = n - 1
     if "sd" in sample:
         n, sd = int(sample["repeats"].iloc[0]), float(sample["sd"].iloc[0])
+        freedom = n - 1
     if n == 1:
-        return value, -np.inf, np.inf
+        if "spread" not in rule:
+            return value, -np.inf, np.inf
+        sd, runs = rule["spread"]
+        freedom = runs - 1
     if "predict" in rule:
         # For the mean of so many more runs, in all groups of the rule together.
         error = sd * np.sqrt(1 / n + 1 / rule["predict"])
-        half = float(error * stats.t.ppf(1 - 0.025 / groups, n - 1))
+        half = float(error * stats.t.ppf(1 - 0.025 / groups, freedom))
     else:
-        half = float(half_width(sd, n - 1) / np.sqrt(n))
+        half = float(half_width(sd, freedom) / np.sqrt(n))
     return value, value - half, value + half
 
 

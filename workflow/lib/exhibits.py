@@ -10,8 +10,6 @@
         label: accuracies     # what `snakemake --report` calls it
         caption: One or two sentences.
         when: timed           # optional: made only if this holds of the stage's settings
-        headline: 1           # optional: place of its sentence among the findings
-        leading: true         # optional: a figure shown at the top, with its sentence
     files:                    # what else the report writes, and when: always, or as above
       tables/lupi.csv: always
 """
@@ -35,8 +33,6 @@ class Exhibit(NamedTuple):
     label: str
     caption: str
     when: str | None = None
-    headline: int | None = None
-    leading: bool = False
 
 
 class Exhibits(NamedTuple):

@@ -1,130 +1,121 @@
-"""The report: one HTML file that holds everything a run shows, to open anywhere."""
+"""The report: one HTML file that tells what a run found, to open anywhere.
+
+An article with an appendix about the paper; a shorter page for a run on data that stand in for the
+paper's, and for one on the user's own data.
+"""
 
 import base64
 import hashlib
 import html
 import json
 import re
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from docutils.utils.math.latex2mathml import tex2mathml
 from jinja2 import Environment
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
-from workflow.lib.claims import KEY, SIGNS, Verdict, shown_number
+from workflow.lib.chart import has_marks, inline
+from workflow.lib.claims import KEY, SIGNS, Verdict
 from workflow.lib.job import job
-from workflow.lib.provenance import (
-    checked,
-    environment,
-    is_rendering,
-    read_csv,
-    read_record,
-    write_text,
-)
-from workflow.lib.svg import has_marks, inline_svg
+from workflow.lib.prose import known, read_numbers, tell, templates
+from workflow.lib.provenance import checked, environment, is_rendering, read_record, write_text
 
-
-@dataclass(frozen=True)
-class Exhibit:
-    """A table (.md) or a figure (.svg) of a run."""
-
-    path: Path
-    label: str
-    caption: str
-    sentence: str = ""  # what it says; also the text for those who do not see a figure
-    headline: int | None = None  # its place among the findings
-    leading: bool = False  # whether a figure stands at the top instead of in its section
-
-    @property
-    def heading(self) -> str:
-        """The label that a figure and the table of its name share."""
-        return re.sub("[,:] (figure|table)$", "", self.label)
-
-    @property
-    def id(self) -> str:
-        """Anchor, of a figure and of the table of its name."""
-        return f"exhibit-{self.path.stem}"
-
-    @property
-    def is_figure(self) -> bool:
-        """Whether it is a figure, not a table."""
-        return self.path.suffix == ".svg"
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of the report: a stage, or the data; not shown without exhibits."""
-
-    name: str
-    title: str
-    exhibits: Sequence[Exhibit] = ()
-    files: Collection[str] = ()  # all exhibits that its stage can make: claims on them belong here
-    texts: Mapping[str, str] = field(default_factory=dict)  # Markdown by title, shown folded
+_FIRST = ("rcca", "rcca_speakers")
+_WIDTH, _HEIGHT, _ROW = 170, 24, 4  # of the picture of a claim's findings
 
 
 def write_page(
-    path: str | PathLike[str],
+    path: str | Path,
     *,
     run: str,
     title: str,
-    sections: Sequence[Section],
-    data: Section,
-    claims: Sequence[Mapping[str, Any]],
-    standing_in: Collection[str],
+    stages: Sequence[Mapping[str, Any]],
+    data: Mapping[str, Any],
+    ledger: Mapping[str, Any],
+    numbers: Mapping[str, Any],
+    standing_in: Sequence[str],
     made: Mapping[str, str],
     made_by: Mapping[str, Any],
+    texts: Mapping[str, str],
 ) -> None:
-    """Write the report; without claims it is not about the paper, and has the title given.
+    """Write the report of the files of ``stages``; each has a name, a title and its exhibits.
 
-    ``claims`` are those of the ledger, `workflow.lib.claims.as_json`, with what was found on them.
-    ``standing_in`` are datasets of the run that stand in for the paper's. ``made`` says in words
-    when it was ``written``, from which ``commits`` and ``data``; ``made_by`` has settings, versions
-    and machine.
+    ``ledger`` is the content of ``claims.json``. ``made`` says in words when the report was
+    ``written``, from which ``commits`` and ``data``; ``made_by`` has settings, versions and
+    machine. ``texts`` are the theory and the deviations, in Markdown.
     """
+    kind = kind_of(ledger)
+    names = known(numbers, ledger, standing_in)
+    said = tell(names)
     place = Path(path).parent
-    sections = [replace(each, exhibits=[*filter(_is_drawn, each.exhibits)]) for each in sections]
-    script = _part("page.js")
+    laid = [_stage(stage, said, place, is_own=kind == "own") for stage in stages]
+    figures = {figure["stem"]: figure for stage in laid for figure in stage["figures"]}
+    claims = _claims(ledger, figures)
+    sections = [*_sections(said, figures, claims, place)] if kind == "paper" else []
+    proofs = {"What the theorems say, and proofs": markdown(texts["theory"])}
+    used = {stem for section in sections for stem in (each["stem"] for each in section["figures"])}
+    wanted = {"paper": _FIRST, "own": ("rcca_model",)}.get(kind, ())
+    first = [figures[stem] for stem in wanted if stem in figures]
+    used |= {figure["stem"] for figure in first}
+    for stage in laid:
+        stage["figures"] = [each for each in stage["figures"] if each["stem"] not in used]
+        stage["texts"] = proofs if kind == "paper" and stage["name"] == "bounds" else {}
+    heading, deck = _opening(kind, said, title)
+    script, style = _part("page.js"), _part("figures.css") + _part("page.css")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
-    exhibits = [each for section in sections for each in section.exhibits]
-    exhibits.sort(key=lambda each: each.headline or 0)
-    top = [each for each in exhibits if each.leading and each.is_figure]
-    # They answer the question of a page about the paper.
-    answers = [each for each in top if each.sentence] if claims else []
-    told = [each for each in exhibits if each.headline and each.sentence and each not in answers]
     jinja = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     jinja.filters["typeset"] = typeset
     page = jinja.from_string(_part("page.html.jinja")).render(
-        run=run,
-        title=title,
-        answers=[answer(claims), *[each.sentence for each in answers]],
-        counts={
-            whose: Counter(claim["verdict"] for claim in claims if claim["ours"] == ours)
-            for whose, ours in (("paper", False), ("ours", True))
-        },
-        signs=SIGNS,
-        topics=_topics(claims, sections, place),
-        standing_in=sorted(standing_in),
-        top=_grouped(top, place),
+        kind=kind,
+        heading=heading,
+        deck=deck,
+        counts=names["counts"],
+        signs={str(verdict): sign for verdict, sign in SIGNS.items()},
         key=KEY,
-        findings=[{"sentence": each.sentence, "id": each.id} for each in told],
-        sections=[_rendered(section, place) for section in sections if section.exhibits],
-        data=_rendered(data, place),
+        first=first,
+        sections=sections,
+        claims=claims,
+        stages=[stage for stage in laid if stage["figures"] or stage["tables"]],
+        data=data,
+        deviations=markdown(texts["deviations"]) if kind == "paper" else "",
+        run=run,
         made=made,
         made_by=json.dumps(made_by, indent=1, sort_keys=True, ensure_ascii=False),
-        style=_part("page.css"),
+        style=style + "".join(_switches(figure) for figure in figures.values()),
         script=script,
         script_hash=digest,
     )
     write_text(path, page.lstrip())
+
+
+def kind_of(ledger: Mapping[str, Any]) -> str:
+    """Tell a run on the paper's data from one on stand-ins (embedded) and on the user's own.
+
+    It is about the paper if more of its claims are tested on the paper's data than on stand-ins.
+    """
+    verdicts = [claim["verdict"] for claim in ledger["claims"]]
+    if all(verdict == Verdict.NOT_RUN for verdict in verdicts):
+        return "own"
+    tested = sum(v in (Verdict.REPRODUCED, Verdict.FAILED, Verdict.UNDECIDED) for v in verdicts)
+    return "paper" if tested > verdicts.count(Verdict.STAND_IN) else "embedded"
+
+
+def _opening(kind: str, said: Mapping[str, str], title: str) -> tuple[str, str]:
+    """Return the heading, and below it what answers it, as HTML."""
+    if kind == "paper":
+        names = ("answer-images", "answer-speech", "answer-claims")
+        answers = [said[name] for name in names if name in said]
+        return said["question"], _MARKDOWN.renderInline(" ".join(answers))
+    heading = said.get(f"{kind}-heading", title)
+    return heading, typeset(said.get(f"{kind}-text", ""))
 
 
 def _part(name: str) -> str:
@@ -177,152 +168,155 @@ def markdown(text: str, caption: str = "") -> str:
     return _TABLE.sub(boxed, _MARKDOWN.render(text))
 
 
-def _is_drawn(exhibit: Exhibit) -> bool:
-    """Tell whether an exhibit has content; a figure has none if no experiment of it was run."""
-    return not exhibit.is_figure or has_marks(checked(exhibit.path).decode())
-
-
-def _rendered(section: Section, place: Path) -> dict[str, Any]:
-    leading = {each.path.stem for each in section.exhibits if each.leading}
-    own = [each for each in section.exhibits if not (each.is_figure and each.leading)]
-    exhibits = _grouped(own, place)
-    for each in exhibits:
-        if each["id"].removeprefix("exhibit-") in leading:
-            each |= {"id": f"table-{each['id']}", "figure": each["id"]}
-    texts = {}
-    for title, text in section.texts.items():
-        # A document's own title gives way to the section's, its headings stand below that.
-        below = re.sub(r"^(#+ )", r"#\1", re.sub(r"\A# .*\n", "", text), flags=re.MULTILINE)
-        texts[title] = markdown(below)
-    return {"name": section.name, "title": section.title, "exhibits": exhibits, "texts": texts}
-
-
-def _grouped(exhibits: Sequence[Exhibit], place: Path) -> list[dict[str, Any]]:
-    """Lay out exhibits; a table of the same name stands folded below its figure."""
-    found: dict[str, dict[str, Any]] = {each.path.stem: {} for each in exhibits}
-    for each in sorted(exhibits, key=lambda each: not each.is_figure):
-        content = found[each.path.stem]
-        text = checked(each.path).decode()
-        content |= {"id": each.id, "label": each.heading, "sentence": each.sentence} | content
-        if each.is_figure:
-            content["svg"] = inline_svg(text, each.path.stem, each.sentence or each.caption)
-            content["caption"] = each.caption
-        else:
-            content |= {"table": markdown(text, each.heading), "table_caption": each.caption}
-        csv = f"tables/{each.path.stem}.csv"
-        content["csv"] = csv if (place / csv).is_file() else None
-    return list(found.values())
-
-
-def answer(claims: Sequence[Mapping[str, Any]]) -> str:
-    """Answer the question of the page from the verdicts on the paper's claims.
-
-    It can be answered if half of them were tested; "mostly" is half of those tested or more.
-    """
-    found = Counter(claim["verdict"] for claim in claims if not claim["ours"])
-    asked, held = found.total(), found[Verdict.REPRODUCED]
-    tested = asked - found[Verdict.STAND_IN] - found[Verdict.NOT_RUN]
-    if 2 * tested < asked:
-        return f"This run cannot tell: it tests {tested} of the paper's {asked} claims."
-    word = "Yes" if held == tested else "Mostly" if 2 * held >= tested else "Partly"
-    word = word if held else "No"
-    rest = [f", {found[each]} {each}" for each in Verdict if found[each] and each != "reproduced"]
-    return f"{word}: {held} of the paper's {asked} claims reproduced{''.join(rest)}."
-
-
-def _topics(
-    claims: Sequence[Mapping[str, Any]], sections: Sequence[Section], place: Path
-) -> list[dict[str, Any]]:
-    """Group the claims by the section of their evidence, the paper's before ours."""
-    shown = {
-        each.path.stem: {"id": each.id, "label": each.heading}
-        for section in sections
-        for each in section.exhibits
-    }
-    grouped: dict[str, list[Any]] = {section.name: [] for section in sections} | {"": []}
-    for claim in sorted(claims, key=lambda claim: bool(claim["ours"])):
-        grouped[_section(claim, sections)].append(_claim(claim, shown, place))
-    topics = [
-        {
-            "title": each.title,
-            "name": each.name if each.exhibits else "",
-            "claims": grouped[each.name],
-        }
-        for each in sections
-    ]
-    topics.append({"title": "Other", "name": "", "claims": grouped[""]})
-    return [topic for topic in topics if topic["claims"]]
-
-
-def _section(claim: Mapping[str, Any], sections: Sequence[Section]) -> str:
-    """Return the section that shows the first rule's evidence, by its figure or the CSV's name."""
-    evidence = {rule[kind] for rule in claim["rules"][:1] for kind in ("figure", "csv")}
-    names = {Path(file).parent.name for file in evidence}
-    names |= {Path(file).stem.partition("_")[0] for file in evidence}
-    for section in sections:
-        if section.name in names or evidence & set(section.files):
-            return section.name
-    return ""
-
-
-def _claim(
-    claim: Mapping[str, Any], shown: Mapping[str, Mapping[str, str]], place: Path
+def _stage(
+    stage: Mapping[str, Any], said: Mapping[str, str], place: Path, *, is_own: bool
 ) -> dict[str, Any]:
-    found = claim["findings"]
-    csvs, figures = ({finding[kind] for finding in found} for kind in ("csv", "figure"))
-    stems = dict.fromkeys(Path(file).stem for file in sorted(csvs | figures))
+    """Lay out the exhibits of a stage that have content, apart for figures and tables."""
+    found: dict[str, Any] = {"name": stage["name"], "title": stage["title"]}
+    found |= {"figures": [], "tables": []}
+    for file, exhibit in stage["exhibits"].items():
+        stem, caption = Path(file).stem, str(exhibit["caption"])
+        caption = _without_the_paper(caption) if is_own else caption
+        label = re.sub("[,:] (figure|table)$", "", exhibit["label"])
+        common: dict[str, Any] = {"stem": stem, "label": label, "caption": caption}
+        if file.endswith(".md"):
+            found["tables"].append(common | _table(place / file, stem, label))
+        elif has_marks(wide := checked(place / file).decode()):
+            heading = said.get(stem, label)
+            narrow = checked((place / file).with_stem(f"{stem}-narrow")).decode()
+            groups = re.findall(r'<g class="state ([\w-]+)[^>]*data-name="([^"]*)"', wide)
+            states = {state: html.unescape(name) for state, name in groups}
+            common |= {"id": f"exhibit-{stem}", "title": heading, "states": states}
+            for form, svg in (("wide", wide), ("narrow", narrow)):
+                common[form] = inline(svg, f"{heading}. {caption}")
+            found["figures"].append(common)
+    return found
+
+
+def _table(path: Path, stem: str, label: str) -> dict[str, Any]:
+    csv = path.with_suffix(".csv")
     return {
-        **claim,
-        "found": _found(claim),
-        "held": f"{claim['held']} of {claim['asked']}" if found else "",
-        "this_run": _ends(found),
-        "note": f"{'Not in the paper. ' if claim['ours'] else ''}{claim['dates']}",
-        "findings": [_finding(finding) for finding in found],
-        "exhibits": [shown[stem] for stem in stems if stem in shown],
-        "files": [file for file in sorted(csvs) if (place / file).is_file()],
+        "id": f"table-{stem}",
+        "html": markdown(checked(path).decode(), label),
+        "csv": f"tables/{csv.name}" if csv.is_file() else None,
     }
 
 
-def _found(claim: Mapping[str, Any]) -> str:
-    """Say what the first rule found, and what it asks for."""
-    for rule in claim["rules"]:
-        found = [each for each in claim["findings"] if each["about"].startswith(rule["about"])]
-        if found:
-            return f"{rule['about']}: {_ends(found)} (rule: {found[0]['rule']})"
-    return ""
+def _switches(figure: Mapping[str, Any]) -> str:
+    """Return the style with which the switch of a figure works without a script."""
+    rules = []
+    for state in figure["states"]:
+        chosen = f'#{figure["id"]}:has([value="{state}"]:checked)'
+        others = f"{chosen} .state:not(.{state})"
+        rules += [
+            f"{chosen} .state.{state} {{ opacity: 1; display: inline; }}",
+            f"{chosen} .state.{state} text {{ display: inline; }}",
+            f"{others} {{ opacity: .15; }}",
+            f"{others} text, {others}.flip {{ display: none; }}",
+        ]
+    return "".join(f"{rule}\n" for rule in rules)
 
 
-def _ends(findings: Sequence[Mapping[str, Any]]) -> str:
-    """Write the least and the largest of the values, or the one that both are written as."""
-    values = [finding["value"] for finding in findings]
-    ends = [min(values), max(values)] if values else []
-    return " to ".join(dict.fromkeys(map(shown_number, ends)))
+def _sections(
+    said: Mapping[str, str],
+    figures: Mapping[str, Any],
+    claims: Iterable[Mapping[str, Any]],
+    place: Path,
+) -> Iterable[dict[str, Any]]:
+    """Lay out the sections of the article that have something to say."""
+    for section in templates()["sections"]:
+        name = section["id"]
+        if f"{name}-heading" not in said or f"{name}-text" not in said:
+            continue
+        csvs = [f"tables/{stem}.csv" for stem in (section["numbers"],)]
+        yield {
+            **{key: section[key] for key in ("id", "question")},
+            **{part: said.get(f"{name}-{part}", "") for part in ("heading", "text", "caveat")},
+            "figures": [figures[stem] for stem in section["figures"] if stem in figures],
+            "claims": sum(each["section"] == name and not each["ours"] for each in claims),
+            "numbers": f"table-{section['numbers']}",
+            "csvs": [csv for csv in csvs if (place / csv).is_file()],
+        }
 
 
-def _finding(finding: Mapping[str, Any]) -> dict[str, str]:
+def _claims(ledger: Mapping[str, Any], figures: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Lay out the claims, each with its section and a picture of its findings."""
+    sections = {
+        stem: section["id"] for section in templates()["sections"] for stem in section["evidence"]
+    }
+    laid = []
+    for claim in ledger["claims"]:
+        findings = [each | {"about": _about(each)} for each in claim["findings"]]
+        named = [Path(each[kind]).stem for each in findings for kind in ("figure", "csv")]
+        section = next((sections[stem] for stem in named if stem in sections), "")
+        evidence = next((figures[stem]["id"] for stem in named if stem in figures), "")
+        rules = list(dict.fromkeys(each["rule"] for each in findings))
+        of_first = [each for each in findings if each["rule"] == rules[0]]
+        more = f", and {len(rules) - 1} more" if len(rules) > 1 else ""
+        laid.append(
+            {
+                **claim,
+                "findings": findings,
+                "kind": claim["verdict"].replace(" ", "-"),
+                "section": section,
+                "evidence": evidence,
+                "rule": rules[0] + more if rules else "",
+                "spark": spark(of_first) if rules else "",
+            }
+        )
+    return laid
+
+
+def _about(finding: Mapping[str, Any]) -> str:
     data = finding["data"] + (" (stand-in)" if finding["stand_in"] else "")
-    return {
-        "about": " · ".join(filter(None, [finding["about"], data])),
-        "value": finding["shown"],
-        "rule": finding["rule"],
-        "result": finding["result"],
-    }
+    return " · ".join(filter(None, [finding["about"], data, finding["note"]]))
 
 
-def _without_the_paper(section: Section) -> Section:
-    """Leave out what titles and captions say of the paper."""
-    exhibits = []
-    for each in section.exhibits:
-        parts = re.split(r"(?<=[.;]) ", each.caption)
-        own = [part for part in parts if not re.search("paper|published|Table 1|docs/", part)]
-        exhibits.append(replace(each, caption=re.sub(";$", ".", " ".join(own))))
-    return replace(section, title=section.title.removesuffix(" (Table 1)"), exhibits=exhibits)
+def spark(findings: Sequence[Mapping[str, Any]]) -> str:
+    """Draw findings of one rule as dots with intervals on the band where the rule wants them."""
+    least, most = (findings[0][key] for key in ("at_least", "at_most"))
+    ends = [value for value in (least, most) if value is not None]
+    ends += [finding["value"] for finding in findings]
+    low, high = min(ends), max(ends)
+    pad = (high - low) * 0.12 or 1.0
+    low, high = low - pad, high + pad
+
+    def at(value: float | None, default: float) -> float:
+        place = default if value is None else (value - low) / (high - low) * _WIDTH
+        return float(np.clip(place, 0, _WIDTH))
+
+    step = min(_ROW, (_HEIGHT - 6) / max(len(findings) - 1, 1))
+    top = (_HEIGHT - step * (len(findings) - 1)) / 2
+    start, stop = at(least, 0) - (least == most), at(most, _WIDTH) + (least == most)
+    size = f'width="{stop - start:.1f}" height="{_HEIGHT}"'
+    parts = [f'<rect x="{start:.1f}" {size} fill="var(--band)"/>']
+    looks = {True: "good", False: "bad", None: "open"}
+    for place, finding in enumerate(findings):
+        y, x = top + step * place, at(finding["value"], 0)
+        line = f"M{at(finding['low'], 0):.1f} {y:.1f}H{at(finding['high'], _WIDTH):.1f}"
+        dot = f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="2.4"/>'
+        look = looks[finding["holds"]]
+        parts.append(f'<g class="{look}"><path class="bar" d="{line}"/>{dot}</g>')
+    size = f'width="{_WIDTH}" height="{_HEIGHT}" viewBox="0 0 {_WIDTH} {_HEIGHT}"'
+    return f'<svg class="chart findings" {size} aria-hidden="true">{"".join(parts)}</svg>'
 
 
-def _excerpt(document: str, heading: str) -> str:
+def _without_the_paper(caption: str) -> str:
+    """Leave out what a caption says of the paper."""
+    parts = re.split(r"(?<=[.;]) ", caption)
+    own = [part for part in parts if not re.search("[Pp]aper|published|Table 1|docs/", part)]
+    return re.sub(";$", ".", " ".join(own))
+
+
+def excerpt(document: str, heading: str) -> str:
     """Return what a page of docs/ has below a heading, without links to other pages."""
     text = document.split(f"\n## {heading}\n")[1].split("\n## ")[0]
     return re.sub(r"\[[^]]+\]\((\w[\w-]*\.md)\)", r"`docs/\1`", text)
+
+
+def lowered(document: str) -> str:
+    """Leave out a document's own title, and put its headings below the page's."""
+    return re.sub(r"^(#+ )", r"###\1", re.sub(r"\A# .*\n", "", document), flags=re.MULTILINE)
 
 
 def _commits(results: Path) -> str:
@@ -339,53 +333,27 @@ def _commits(results: Path) -> str:
 if __name__ == "__main__":
     with job(snakemake) as asked:
         given, results = snakemake.input, Path(snakemake.output[0]).parent
-        said = {
-            exhibit: str(sentence)
-            for file in given.get("sentences", [])
-            for exhibit, sentence in read_csv(file)[["exhibit", "sentence"]].to_numpy()
-        }
-        sections = [
-            Section(
-                part["name"],
-                part["title"],
-                [
-                    Exhibit(results / file, sentence=said.get(file, ""), **each)
-                    for file, each in part["exhibits"].items()
-                ],
-                part["files"],
-            )
-            for part in asked.sections
-        ]
-        datasets = Exhibit(
-            Path(given.data), "Datasets", "The datasets of this run and their terms."
+        theory, reproduce = (
+            Path(file).read_text(encoding="utf-8") for file in (given.theory, given.reproduce)
         )
-        data = Section("data", "Data", [datasets])
-        claims = json.loads(checked(Path(given.ledger)))["claims"]
-        if any(claim["findings"] for claim in claims):
-            theory, reproduce = (
-                Path(file).read_text(encoding="utf-8") for file in (given.theory, given.reproduce)
-            )
-            proofs = {"What the theorems say, and proofs": theory}
-            sections = [
-                replace(each, texts=proofs) if each.name == "bounds" else each for each in sections
-            ]
-            heading = "Where it deviates from the paper"
-            data = replace(data, texts={heading: _excerpt(reproduce, heading)})
-        else:
-            claims = []  # as in a run on the user's own data
-            sections = [_without_the_paper(section) for section in sections]
+        datasets = {"label": "Datasets", "caption": "The datasets of this run and their terms."}
         write_page(
             snakemake.output[0],
             run=asked.run,
             title=asked.title,
-            sections=sections,
-            data=data,
-            claims=claims,
-            standing_in=asked.stand_ins,
+            stages=asked.sections,
+            data=datasets | _table(Path(given.data), "data", "Datasets"),
+            ledger=json.loads(checked(given.ledger)),
+            numbers=read_numbers(given.get("numbers", [])),
+            standing_in=sorted(asked.stand_ins),
             made={
-                "written": datetime.now(UTC).strftime("%d %B %Y"),
+                "written": f"{datetime.now(UTC):%d %B %Y}".lstrip("0"),
                 "commits": _commits(results),
                 "data": ", ".join(asked.data),
             },
             made_by={"settings": asked.config, "environment": environment()},
+            texts={
+                "theory": lowered(theory),
+                "deviations": excerpt(reproduce, "Where it deviates from the paper"),
+            },
         )

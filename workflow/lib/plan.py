@@ -16,6 +16,8 @@ from workflow.lib.resources import PROCESSES_MB, growing
 from workflow.lib.settings import RunSettings
 
 PREPARED, FETCHED = "data/prepared", "data/fetched"
+# What the page is laid out and worded by.
+_PAGE = ("page.html.jinja", "page.css", "page.js", "figures.css", "prose.yaml")
 CLAIMS = "resources/paper/claims.yaml"
 # What is known of the user's own files, so that large ones are not read at every start.
 OWN_CHECKSUMS = Path(".snakemake", "rnca-checksums.json")
@@ -171,7 +173,7 @@ class Plan:
 
     def page(self, config: Mapping[str, Any]) -> Report:
         """Return what the rule of the report says, which shows the run's settings as given."""
-        keys = ("label", "caption", "headline", "leading")
+        keys = ("label", "caption")
         titles = self.stages["rcca"].report()["main_titles"].values()
         settings = {
             "run": self.settings.run,
@@ -186,7 +188,6 @@ class Plan:
                     "exhibits": {
                         each.file: {key: getattr(each, key) for key in keys} for each in shown
                     },
-                    "files": [each.file for each in read_exhibits(stage).exhibits],
                 }
                 for stage, shown in self.exhibits.items()
             ],
@@ -197,10 +198,8 @@ class Plan:
             "data": f"{self.results}/tables/data.md",
             "theory": self.own("docs/theory.md"),
             "reproduce": self.own("docs/reproduce.md"),
-            "sentences": self._sentences(),
-            "parts": [
-                self.own(f"workflow/lib/page.{kind}") for kind in ("html.jinja", "css", "js")
-            ],
+            "numbers": self._numbers(),
+            "parts": [self.own(f"workflow/lib/{name}") for name in _PAGE],
         }
         outputs = {"page": f"{self.results}/report.html"}
         return Report(self, "page", "lib/page.py", settings, inputs, outputs)
@@ -209,7 +208,8 @@ class Plan:
         """Return what the rule of the summary for the screen says."""
         leaks = f"{self.results}/rcca/leaks.csv"
         inputs = {
-            "sentences": self._sentences(),
+            "numbers": self._numbers(),
+            "prose": self.own("workflow/lib/prose.yaml"),
             "outcomes": [
                 file
                 for stage in self.stages
@@ -219,6 +219,7 @@ class Plan:
             "leaks": [leaks] if leaks in self.gathered("rcca") else [],
             "records": self.fetched,
             "claims": self.claims().outputs["markdown"],
+            "ledger": self.claims().outputs["json"],
         }
         titles = {name: own.titles() for name, own in self.stages.items()}
         settings, outputs = (
@@ -305,17 +306,17 @@ class Plan:
     def _report_files(self, stage: str) -> list[Any]:
         """List what a stage's report writes; `snakemake --report` shows the exhibits."""
         own = read_exhibits(stage)
-        files = [f"{self.results}/{stage}/sentences.csv"]
+        files = [f"{self.results}/{stage}/numbers.json"]
         for each in self.exhibits[stage]:
             about = {"category": own.title, "labels": {"exhibit": each.label}}
             files += [report(f"{self.results}/{each.file}", caption=_caption_file(each), **about)]
             if each.file.endswith(".svg"):
-                files += [f"{self.results}/{each.file.removesuffix('.svg')}.png"]
+                files += [f"{self.results}/{each.file.removesuffix('.svg')}-narrow.svg"]
         return files + [f"{self.results}/{file}" for file in own.further(self.stages[stage])]
 
-    def _sentences(self) -> list[str]:
+    def _numbers(self) -> list[str]:
         stages = [stage for stage, shown in self.exhibits.items() if shown]
-        return [f"{self.results}/{stage}/sentences.csv" for stage in stages]
+        return [f"{self.results}/{stage}/numbers.json" for stage in stages]
 
     def is_unavailable(self, dataset: str) -> bool:
         """Tell whether a dataset is missing; Snakemake asks again once it has tried to fetch it.

@@ -35,13 +35,14 @@ from workflow.lib.provenance import (
 )
 from workflow.lib.requests import ROOT, spelled
 from workflow.lib.settings import check
-from workflow.lib.svg import svg_of
 from workflow.lib.verify import damages
 
 # One CSV per stage and kind, tables, and the report.
-PUBLISHED = ("*/*.csv", "tables/*.md", "tables/*.tex", "claims.json", "report.html")
+PUBLISHED = (
+    "*/*.csv", "*/numbers.json", "tables/*.md", "tables/*.tex", "figures/*.svg", "claims.json",
+    "report.html",
+)  # fmt: skip
 CRATE = "ro-crate-metadata.json"
-FIGURES = ("rcca", "rcca_minutes", "bounds", "autoencoder")
 _PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
     "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
@@ -193,19 +194,13 @@ def _render(plan: Plan, config: Mapping[str, Any], target: str) -> Iterator[str]
 def _restore(published: Path, records: dict[str, dict[str, Any]], place: Path, run: Path) -> None:
     """Lay out published files in a run's directory, with their records and those of its fits.
 
-    Requests go where no run writes its own: the files were made with the code of their time. A
-    figure is taken out of the report, which holds it without what is not seen; so its checksum is
-    another than when it was drawn.
+    Requests go where no run writes its own: the files were made with the code of their time.
     """
-    page = (published / "report.html").read_text(encoding="utf-8")
     for name, record in records.items():
         file, source = run / name, published / name
         file.parent.mkdir(parents=True, exist_ok=True)
         if source.is_file():
             shutil.copy(source, file)
-        elif file.suffix == ".svg" and (svg := svg_of(page, file.stem)):
-            write_text(file, svg)
-            record["sha256"] = hashlib.sha256(svg.encode()).hexdigest()
         request = Path("published", record["request_file"])
         write_text(place / request, record["request"])
         restored = record | {
@@ -218,7 +213,6 @@ def _restore(published: Path, records: dict[str, dict[str, Any]], place: Path, r
 def _shown(run: Path, records: Collection[str]) -> list[Path]:
     """List the files of a run that are published: some of those whose records are given."""
     found = [file for pattern in PUBLISHED for file in run.glob(pattern)]
-    found += [run / "figures" / f"{name}.png" for name in FIGURES]
     known = {run / name for name in records}
     shown = sorted(known.intersection(found))
     return [file for file in shown if _is_published(file) and file.is_file()]

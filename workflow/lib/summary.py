@@ -1,5 +1,6 @@
 """What the screen shows at the end of a run, on one screen: verdicts, findings, what is missing."""
 
+import json
 import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -7,7 +8,8 @@ from pathlib import Path
 from workflow.data.audit import leak_lines
 from workflow.lib.job import job
 from workflow.lib.outcomes import Outcomes, unavailable_reason
-from workflow.lib.provenance import checked, read_csv, write_text
+from workflow.lib.prose import known, read_numbers, tell
+from workflow.lib.provenance import checked, write_text
 
 
 def shortened(text: str) -> list[str]:
@@ -52,11 +54,11 @@ def summary(
 if __name__ == "__main__":
     with job(snakemake) as asked:
         given = snakemake.input
-        findings = {}
-        for file in given.get("sentences", []):
-            said = read_csv(file)
-            if len(said):
-                findings[Path(file).parent.name] = str(said["sentence"].iloc[0])
+        numbers = read_numbers(given.get("numbers", []))
+        said = tell(known(numbers, json.loads(checked(given.ledger))))
+        findings = {
+            stage: text for stage in numbers if (text := said.get(f"screen-{stage}", "")).strip()
+        }
         headline = checked(given.claims).decode().splitlines()[0]
         not_run = {
             asked.titles[Path(file).parent.name].get(name, name): reason

@@ -1,7 +1,7 @@
-"""What tables and sentences share: layout, the form of numbers, names, the paper's numbers."""
+"""What tables share: layout, the form of numbers, names, the paper's numbers."""
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from workflow.lib.provenance import write_csv
+from workflow.lib.provenance import write_text
 
 MAP_NAMES = {
     "linear": "linear CCA",
@@ -133,27 +133,6 @@ def beside_published(
     return summary.assign(paper=paper, difference=summary["test_mean"] - paper)
 
 
-def sentence(clauses: Iterable[str], subject: str = "") -> str:
-    """Join clauses to one sentence about a subject; without any of them there is none."""
-    text = "; ".join(filter(None, clauses))
-    text = f"{subject}: {text}" if text and subject else text
-    return f"{text[0].upper()}{text[1:]}." if text else ""
-
-
-def by_title(
-    rows: pd.DataFrame,
-    titles: Mapping[str, str],
-    say: Callable[[pd.DataFrame], Iterable[str]],
-    subject: str,
-    key: str = "experiment",
-) -> str:
-    """Make a sentence with a clause on the rows of each experiment, after its title."""
-    groups = rows.groupby(key, sort=False, observed=True)
-    return sentence(
-        [f"{titles[str(name)]}: {', '.join(say(own))}" for name, own in groups], subject
-    )
-
-
 def span(values: Iterable[float], form: str = ".2f") -> str:
     """Write the least and the largest value, or the one that both are written as."""
     known = [value for value in values if pd.notna(value)]
@@ -167,14 +146,20 @@ def at_largest_m(rows: pd.DataFrame) -> pd.DataFrame:
     return largest
 
 
-def write_sentences(out: Mapping[str, str], sentences: Mapping[str, str]) -> None:
-    """Write ``sentences.csv`` of a stage: a row per table and figure that has a sentence.
+def write_numbers(path: str, numbers: Mapping[str, Any]) -> None:
+    """Write the numbers that prose names; those that are not known are left out."""
+    text = json.dumps(_known(numbers), indent=1, ensure_ascii=False, allow_nan=False)
+    write_text(path, text + "\n")
 
-    A table and a figure of one name share a sentence, which is empty where nothing was run.
-    """
-    rows = [
-        ("/".join(file.parts[-2:]), sentences[file.stem])
-        for file in map(Path, out.values())
-        if file.suffix in (".md", ".svg") and sentences.get(file.stem)
-    ]
-    write_csv(out["sentences.csv"], pd.DataFrame(rows, columns=["exhibit", "sentence"]))
+
+def _known(value: Any) -> Any:
+    """Leave out missing numbers; make those of numpy plain, and names ones of variables."""
+    if isinstance(value, Mapping):
+        kept = {str(key).replace("-", "_"): _known(each) for key, each in value.items()}
+        return {key: each for key, each in kept.items() if each is not None}
+    if isinstance(value, list | tuple):
+        return [_known(each) for each in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    is_missing = value is None or (isinstance(value, float) and not np.isfinite(value))
+    return None if is_missing else value

@@ -192,6 +192,16 @@ VERDICTS = {
         [{"where": F, "predict": 1, "contains": 13}],
         "not reproduced, below, held 0 of 1",
     ),
+    "one of a known spread": (
+        REPEATS,
+        [ONE | {"at_least": 2, "spread": [0.1, 3]}],
+        "reproduced, held 1 of 1",
+    ),
+    "one of a larger spread": (
+        REPEATS,
+        [ONE | {"at_least": 2, "spread": [0.5, 3]}],
+        "undecided, held 0 of 1",
+    ),
     "none to contain it": (REPEATS, [ONE | {"contains": 3}], "undecided, held 0 of 1"),
     "cut off": (
         CUT,

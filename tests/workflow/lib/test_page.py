@@ -1,148 +1,174 @@
-"""What the report says of runs that are, and are not, about the paper."""
+"""The report of runs about the paper, on stand-ins, and on the user's own data."""
 
+import json
 import re
-from collections import Counter
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from projects import write_record_of
-from workflow.lib import claims
-from workflow.lib.page import (
-    Exhibit,
-    Section,
-    _excerpt,
-    _without_the_paper,
-    answer,
-    markdown,
-    typeset,
-    write_page,
-)
-from workflow.lib.svg import has_marks, inline_svg, svg_of
+from workflow.lib.chart import WIDE, Axis, Panel, Series, draw, has_marks
+from workflow.lib.page import excerpt, kind_of, lowered, markdown, spark, typeset, write_page
 
 ROOT = Path(__file__).parents[3]
+AXIS, LINE = Axis(0, 1, {}), Series("fourier", [0, 1], [0, 1])
+STATES = [Series("fourier", [0, 1], [0, 1], state=state) for state in "ab"]
+BLANK = draw([], WIDE)
+DRAWN = draw([Panel(AXIS, AXIS, [LINE])], WIDE)
+SWITCHED = draw([Panel(AXIS, AXIS, STATES, states={"a": "the first's", "b": "second"})], WIDE)
+FINDING = {
+    "about": "it", "data": "mnist", "stand_in": False, "csv": "tables/a.csv", "note": "",
+    "figure": "figures/lupi.svg", "value": -1.0, "low": -2.0, "high": 0.5, "holds": None,
+    "at_least": 0.0, "at_most": None, "rule": "at least 0", "shown": "-1.00 (-2 to 0.5)",
+    "result": "open ?",
+}  # fmt: skip
 
 
-def judged(given, results):
-    return claims.as_json(claims.judge(given, results, pd.read_csv))["claims"]
+def ledger(*verdicts, ours=False):
+    claims = [
+        {"id": f"c{i}", "claim": "C", "place": "P", "published": "X", "margin": "", "missing": [],
+         "dates": "rule written today", "ours": ours, "verdict": verdict, "direction": "",
+         "findings": [] if verdict == "not run" else [FINDING]}
+        for i, verdict in enumerate(verdicts)
+    ]  # fmt: skip
+    known = ["reproduced", "not reproduced", "undecided", "stand-in", "not run"]
+    return {"claims": claims, "counts": {v: verdicts.count(v) for v in known}}
 
 
-def written(path, ledger, standing_in=(), exhibits=()):
+def written(place, claims, exhibits=(), numbers=None, standing_in=()):
+    for file, content in exhibits:
+        for name in {file, file.replace(".svg", "-narrow.svg")}:
+            (place / name).parent.mkdir(exist_ok=True)
+            (place / name).write_text(content, encoding="utf-8")
+            write_record_of(place / name)
+    about = {"label": "Both, figure", "caption": "A caption. As in the paper."}
     write_page(
-        path,
+        place / "report.html",
         run="mine",
-        title="Correlations of your data",
-        sections=[Section("rcca", "Correlations", exhibits, files=["figures/a.svg"])],
-        data=Section("data", "Data"),
-        claims=ledger,
+        title="My data",
+        stages=[
+            {"name": "rcca", "title": "Sums", "exhibits": {file: about for file, _ in exhibits}}
+        ],
+        data={"id": "table-data", "label": "Datasets", "caption": "C", "html": "", "csv": None},
+        ledger=claims,
+        numbers=numbers or {},
         standing_in=standing_in,
         made={"written": "today", "commits": "abc", "data": "mine"},
         made_by={},
+        texts={"theory": "Proofs.", "deviations": "None."},
     )
-    return path.read_text(encoding="utf-8")
-
-
-def test_report_of_the_users_own_data_is_not_about_the_paper_and_loads_nothing(tmp_path):
-    text = written(tmp_path / "report.html", [])
-    assert "<h1>Correlations of your data</h1>" in text
-    policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-"
-    assert f'content="{policy}' in text
-    for absent in ("#claims", "Lopez-Paz", "paper", "reproduced:"):
-        assert absent not in re.sub("<style>.*</style>", "", text, flags=re.DOTALL)
-
-
-def test_report_of_the_paper_opens_with_its_claims(tmp_path):
-    rule = {"about": "it", "csv": "a.csv", "value": "v", "at_least": 0, "written": "2026-01-01"}
-    (tmp_path / "a.csv").write_text("v\n-1\n", encoding="utf-8")
-    (tmp_path / "figures").mkdir()
-    (tmp_path / "figures" / "a.svg").touch()
-    claim = {"id": "c", "claim": "C", "place": "P", "published": "X"}
-    given = [claim | {"rules": [rule | more]} for more in ({}, {"figure": "figures/a.svg"})]
-    text = written(tmp_path / "report.html", judged(given, tmp_path), ["digits"])
-    for present in ("stand in for the paper's (digits)", ">0 of 1<", "<td>−1.00 (no", "#claim-c"):
-        assert present in text
-    # Evidence links to CSVs: figures are in the page, and their files are not published.
-    assert '<a href="a.csv">' in text
-    assert 'href="figures/' not in text
-    # A claim stands under the section of its figure or CSV.
-    topics = re.findall('scope="rowgroup" colspan="5">(.*?)<', text)
-    assert topics == ["Correlations", "Other"]
+    return (place / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "said"),
+    ("verdicts", "kind"),
     [
-        ({"reproduced": 3}, "Yes: 3 of the paper's 3 claims reproduced."),
-        (
-            {"reproduced": 2, "undecided": 1, "not reproduced": 1, "not run": 1},
-            "Mostly: 2 of the paper's 5 claims reproduced, 1 not reproduced, 1 undecided, 1 not ",
-        ),
-        ({"reproduced": 1, "undecided": 2}, "Partly: 1 of the paper's 3 claims reproduced, 2 un"),
-        ({"not reproduced": 2}, "No: 0 of the paper's 2 claims reproduced, 2 not reproduced."),
-        ({"reproduced": 1, "stand-in": 2}, "This run cannot tell: it tests 1 of the paper's 3 cl"),
+        (["not run", "not run"], "own"),
+        (["stand-in", "not run"], "embedded"),
+        (["stand-in", "reproduced"], "embedded"),
+        (["undecided", "not run"], "paper"),
     ],
 )
-def test_the_answer_follows_from_the_verdicts(verdicts, said):
-    ours = [{"verdict": "not reproduced", "ours": True}]
-    found = [{"verdict": each, "ours": False} for each in Counter(verdicts).elements()]
-    assert answer(found + ours).startswith(said)
+def test_the_kind_of_page_follows_from_the_verdicts(verdicts, kind):
+    assert kind_of(ledger(*verdicts)) == kind
 
 
-def test_own_data_leave_the_paper_out_of_titles_and_captions():
-    caption = "Sums on test rows; hollow markers are the paper's. Below: ours minus the published."
-    section = Section("rcca", "Sums (Table 1)", [Exhibit(Path("a.svg"), "a", caption)])
-    own = _without_the_paper(section)
-    assert (own.title, own.exhibits[0].caption) == ("Sums", "Sums on test rows.")
+MODEL = {
+    "title": "My data, RCCA",
+    "map": "fourier",
+    "real": [0.99],
+    "components": 5,
+    "p": 0.001,
+    "m": 9,
+    "reg": 0.1,
+}
 
 
-def test_inline_figures_have_ids_of_their_own_and_nothing_that_is_not_seen():
-    svg = """<?xml?><svg id="a"><!-- 0.125 --><path id="b" d="M 0.125 1"/>
-      <use href="#b" clip-path="url(#c)" style="fill: #000000"/><text>0.125</text></svg>"""
-    inline = inline_svg(svg, "rcca", 'say "so"')
-    assert inline == (
-        '<svg role="img" aria-label="say &quot;so&quot;"><path id="rcca-b" d="M 0.12 1"/>\n'
-        '<use href="#rcca-b" clip-path="url(#rcca-c)" style="fill: currentColor"/>'
-        "<text>0.125</text></svg>"
+def test_report_of_the_users_own_data_opens_with_its_finding_and_loads_nothing(tmp_path):
+    figure = [("figures/rcca_model.svg", DRAWN)]
+    text = written(tmp_path, ledger("not run"), figure, {"rcca": {"models": [MODEL]}})
+    assert "<h1>My data, RCCA, finds one shared component (0.99).</h1>" in text
+    policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-"
+    assert f'content="{policy}' in text
+    body = re.sub("<(style|script)>.*?</(style|script)>", "", text, flags=re.DOTALL)
+    for absent in ('id="claims"', "Lopez-Paz", "paper", "reproduced", 'class="ledger"'):
+        assert absent not in body
+    assert body.index('id="exhibit-rcca_model"') < body.index('id="appendix"')
+    assert "<h1>My data</h1>" in written(tmp_path, ledger("not run"))
+
+
+def test_report_on_stand_ins_says_that_all_works_and_shows_no_verdict_in_front(tmp_path):
+    text = written(
+        tmp_path, ledger("stand-in"), numbers={"rcca": {}, "lupi": {}}, standing_in=["digits"]
     )
+    assert "<h1>All two stages work on this machine.</h1>" in text
+    assert "stand in for the paper&#39;s (digits)" in text or "paper&#x27;s (digits)" in text
+    assert 'class="verdicts"' not in text
+    assert text.index('id="appendix"') < text.index('id="claim-c0"')
 
 
-FIGURE = """<svg width="9"><g clip-path="url(#c)" style="stroke: #dddddd"/>
-<use href="#b" style="fill: #0072b2"/><path id="b" d="M 0.12 1" style="stroke: #000000"/>%s</svg>"""
+def test_report_of_the_paper_opens_with_its_question_and_has_every_claim(tmp_path):
+    claims = ledger("reproduced", "not reproduced", "not run")
+    claims["claims"] += ledger("undecided", ours=True)["claims"]
+    claims["claims"][-1]["id"] = "ours"
+    figure = [("figures/lupi.svg", DRAWN)]
+    text = written(tmp_path, claims, figure)
+    assert "<h1>Do random features" in text
+    assert "One of 3 claims fail" in text or "<strong>One of 3 claims fail.</strong>" in text
+    for present in (
+        'data-filter="not-reproduced"',
+        'id="claim-c0"',
+        "−1.00 (−2 to 0.5)",
+        "the paper",
+    ):
+        assert present in text
+    assert text.index('id="claim-c2"') < text.index('id="appendix"') < text.index('id="claim-ours"')
+    # Evidence is in the page.
+    assert text.count('href="#exhibit-lupi"') == 3
+    assert 'href="figures/' not in text
 
 
-@pytest.mark.parametrize("mark", ["", '<path clip-path="url(#c)"/>'], ids=["blank", "marked"])
-def test_a_figure_is_shown_if_it_has_marks_and_can_be_taken_out_again(tmp_path, mark):
-    figure = tmp_path / "b.svg"
-    figure.write_text(FIGURE % mark, encoding="utf-8")
-    write_record_of(figure)
-    shown = [Exhibit(figure, "Both", "a caption")]
-    page = written(tmp_path / "report.html", [], exhibits=shown)
-    assert has_marks(FIGURE % mark) == bool(mark)
-    assert svg_of(page, "b") == (FIGURE % mark if mark else None)
-    assert svg_of(page, "a") is None
+@pytest.mark.parametrize("svg", [BLANK, DRAWN], ids=["blank", "marked"])
+def test_a_figure_is_shown_at_both_widths_if_it_has_marks(tmp_path, svg):
+    page = written(tmp_path, ledger("not run"), [("figures/b.svg", svg)])
+    # What is said of the paper has no place on a page about other data.
+    assert page.count('<svg role="img" aria-label="Both. A caption."') == 2 * has_marks(svg)
 
 
-def test_tables_of_the_paper_are_closed_and_ones_own_without_a_figure_are_open(tmp_path):
-    (tmp_path / "a.md").write_text("| m |\n|---|\n| 1 |\n", encoding="utf-8")
-    write_record_of(tmp_path / "a.md")
-    shown = [Exhibit(tmp_path / "a.md", "Sums", "a caption")]
-    given = [{"id": "c", "claim": "C", "place": "P", "published": "X", "rules": []}]
-    for ledger, opened in ((judged(given, tmp_path), ""), ([], " open")):
-        page = written(tmp_path / "report.html", ledger, exhibits=shown)
-        assert f"<details{opened}><summary>Numbers" in page
+def test_a_figure_with_states_has_a_switch_that_needs_no_script(tmp_path):
+    page = written(tmp_path, ledger("not run"), [("figures/b.svg", SWITCHED)])
+    assert re.findall('name="state-exhibit-b" value="(.)"( checked)?>', page) == [
+        ("a", ""),
+        ("b", " checked"),
+    ]
+    assert "the first&#39;s</label>" in page
+    assert '#exhibit-b:has([value="a"]:checked) .state:not(.a) { opacity: .15; }' in page
+
+
+def test_findings_are_drawn_on_the_band_of_their_rule():
+    svg = spark([FINDING, FINDING | {"value": 1.0, "low": None, "high": None, "holds": True}])
+    assert 'fill="var(--band)"' in svg
+    assert svg.count('class="open"') == svg.count('class="good"') == 1
+    places = [float(x) for x in re.findall('cx="(.*?)"', svg)]
+    start = float(re.search('rect x="(.*?)"', svg)[1])
+    assert 0 < places[0] < start < places[1] < 170
 
 
 def test_the_published_report_has_no_blank_figure_and_no_dead_link():
     place = ROOT / "results" / "published"
     page = (place / "report.html").read_text(encoding="utf-8")
-    figures = re.findall("<svg.*?</svg>", page, re.DOTALL)
-    assert len(figures) > 10
+    figures = [
+        svg for svg in re.findall("<svg.*?</svg>", page, re.DOTALL) if "findings" not in svg[:120]
+    ]
+    assert len(figures) > 20
     assert all(map(has_marks, figures))
     links = set(re.findall('<a [^>]*?href="([^"]+)"', page))
-    ids = set(re.findall(' id="([^"]+)"', page))
+    ids = re.findall(' id="([^"]+)"', page)
+    assert len(set(ids)) == len(ids)
     assert not {link for link in links if link[0] == "#" and link[1:] not in ids}
     assert not {link for link in links if link[0] != "#" and not (place / link).is_file()}
+    assert len(page.encode()) <= 2.5e6
+    assert json.loads((place / "claims.json").read_text("utf-8"))["claims"][0]["id"] in page
 
 
 @pytest.mark.parametrize(
@@ -183,7 +209,7 @@ def test_docs_are_rendered_without_links_to_other_pages():
         (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
         for name in ("theory", "reproduce")
     )
-    assert markdown(theory).count("<math ") == theory.count("```math") > 4
-    rendered = markdown(_excerpt(reproduce, "Where it deviates from the paper"))
+    assert markdown(lowered(theory)).count("<math ") == theory.count("```math") > 4
+    rendered = markdown(excerpt(reproduce, "Where it deviates from the paper"))
     assert "<code>docs/baselines.md</code>" in rendered
     assert "<a " not in rendered

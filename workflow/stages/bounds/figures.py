@@ -1,151 +1,111 @@
-"""Figures of stage bounds: norms against n, m and γ, and where Theorem 4 fails."""
+"""Charts of stage bounds: norms over the paper's, where Theorem 4 fails, what holds instead."""
 
 from collections.abc import Mapping
-from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
-from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
-from workflow.lib.figures import BLUE, FAINT, GREY, STYLE, end_labels, legend, panels
-from workflow.lib.tables import span
-from workflow.stages.bounds.norms import cca_bound, limiting_cca_error
-from workflow.stages.bounds.theorem4 import FEATURES
+from workflow.lib.chart import Axis, Note, Panel, Region, Series, linear, logarithmic
 
-_LOOKS = (("o", "-"), ("^", "--"), ("v", "-."), ("D", ":"), ("s", (0, (1, 3))))
-_NORMS = {
-    "rpca": r"RPCA: $\Vert\hat K - K\Vert$",
-    "rcca": r"RCCA: $\Vert\hat R^{-1}\hat L - R^{-1}L\Vert$",
-}
-_SYMBOLS = {"n": "$n$", "m": "$m$", "gamma": r"$\gamma$"}
+_NORMS = {"rpca": "RPCA, ‖K̂ − K‖", "rcca": "RCCA, ‖R̂⁻¹L̂ − R⁻¹L‖"}
+# From the thinnest line to the thickest.
+_WEIGHTS = (0.5, 0.8, 1.2, 1.6)
+_RATIOS = {1 / 8: "⅛", 1 / 4: "¼", 1 / 2: "½", 1: "1", 2: "2", 4: "4"}
 
 
-def bounds_figure(summary: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Mean norms over the paper's, or over the printed bound where it has none."""
-    with matplotlib.rc_context(STYLE):
-        keys = summary[["panel", "varying"]].drop_duplicates().to_numpy()
-        figure, places = panels([" ".join(key) for key in keys])
-        for (panel, varying), axes in zip(keys, places.values(), strict=True):
-            rows = summary[(summary["panel"] == panel) & (summary["varying"] == varying)]
-            _norms(axes, rows, titles)
-            _logarithmic(axes, "x" if panel == "rpca" else "xy")
-            axes.set_xlabel(_SYMBOLS[varying])
-            looseness = span(rows["bound_printed"] / rows["mean"], ".1f")
-            title = f"{_NORMS[panel]} against {_SYMBOLS[varying]}"
-            axes.set_title(f"{title}\nprinted bound: {looseness} times ours")
-        legend(figure, list(places.values()))
-    return figure
+def bounds_figure(summary: pd.DataFrame, titles: Mapping[str, str]) -> list[Panel]:
+    """Mean norms against n over the paper's, or without any over the printed bound, by width.
+
+    The paper's norms, of the stated width, are a yardstick for others too.
+    """
+    rows = summary[summary["varying"] == "n"]
+    paper = rows.dropna(subset="published").groupby(["panel", "value"])["published"].first()
+    panels = []
+    for panel, name in _NORMS.items():
+        own = rows[rows["panel"] == panel]
+        known = paper[panel] if panel in paper.index else None
+        marks = []
+        for sweep, drawn in own.groupby("experiment", sort=False):
+            over = drawn["bound_printed"] if known is None else drawn["value"].map(known)
+            shown = drawn[over.notna()]
+            low, high, mean = (shown[key] / over for key in ("mean_low", "mean_high", "mean"))
+            title = titles[str(sweep)]
+            label = f"{mean.iloc[-1]:.2f} {title}"
+            marks.append(Series("fourier", shown["value"], mean, title, label, low, high))
+        if known is not None:
+            one = np.ones(len(known))
+            marks.append(Series("fourier", known.index, one, "paper", hollow=True, line=False))
+        if marks:
+            x = logarithmic([mark.x for mark in marks], "rows n")
+            whose = "the printed bound" if known is None else "the paper's"
+            y = linear([mark.y for mark in marks], f"our norm over {whose}", zero=True)
+            panels.append(Panel(x, y, marks, name, height=260, rules=[1]))
+    return panels
 
 
-def _norms(axes: Any, rows: pd.DataFrame, titles: Mapping[str, str]) -> None:
-    is_known = rows["published"].notna().all()
-    over = rows["published" if is_known else "bound_printed"]
-    ends = ["ratio_low", "ratio_high"] if is_known else ["mean_low", "mean_high"]
-    low, high = (rows[end] if is_known else rows[end] / over for end in ends)
-    rows = rows.assign(
-        ratio=rows["mean"] / over, low=low, high=high, paper=rows["published"] / over
-    )
-    for order, (name, (marker, line)) in enumerate(zip(titles, _LOOKS, strict=False)):
-        own = rows[rows["experiment"] == name]
-        bars = [own["ratio"] - own["low"], own["high"] - own["ratio"]]
-        look = {"color": BLUE, "marker": marker, "linestyle": line, "linewidth": 1.1, "capsize": 2}
-        # Side by side, so that intervals do not cover each other.
-        axes.errorbar(own["value"] * 1.05**order, own["ratio"], bars, label=titles[name], **look)
-    paper = rows.dropna(subset="paper").drop_duplicates("value")
-    if len(paper):
-        look = {"color": BLUE, "marker": "o", "markerfacecolor": "white", "linestyle": "none"}
-        axes.plot(paper["value"], paper["paper"], label="paper", **look)
-    axes.set_ylabel("norm / paper's norm" if is_known else "norm / printed bound")
+def tightness_figure(summary: pd.DataFrame, names: Mapping[str, str]) -> list[Panel]:
+    """RPCA's error of the first sweep between its bounds, over n/√m; ``names`` are theirs."""
+    rows = summary[summary["panel"] == "rpca"]
+    rows = rows[rows["experiment"] == rows["experiment"].iloc[0]]
+    panels = []
+    for varying, own in rows.sort_values("value").groupby("varying", sort=False):
+        over = (own["n"] / np.sqrt(own["m"])).to_numpy()
+        marks = [Series("fourier", own["value"], own["rms"].to_numpy() / over, "error", "error")]
+        for column, name in names.items():
+            bound = own[column].to_numpy() / over
+            if np.isfinite(bound).any():
+                marks.append(Series("other", own["value"], bound, name, name, marks=False))
+        x = logarithmic([own["value"]], "rows n" if varying == "n" else "random features m")
+        y = logarithmic([mark.y for mark in marks], "‖K̂ − K‖ over n/√m")
+        panels.append(Panel(x, y, marks, height=300))
+    return panels
 
 
-def _logarithmic(axes: Any, which: str) -> None:
-    """Scale axes by logarithm, with plain numbers where their range is small."""
-    for name in which:
-        axes.set(**{f"{name}scale": "log"})
-        axis, (low, high) = getattr(axes, f"{name}axis"), getattr(axes, f"get_{name}lim")()
-        if high < 1e4 * low:
-            axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 200 * low else (1,)))
-            axis.set_major_formatter(FormatStrFormatter("%g"))
-            axis.set_minor_formatter(NullFormatter())
-
-
-def tightness_figure(summary: pd.DataFrame, names: Mapping[str, str]) -> Figure:
-    """RPCA's error of the first sweep between its bounds, all times √m/n; ``names`` are theirs."""
-    rows = summary[
-        (summary["panel"] == "rpca") & (summary["experiment"] == summary["experiment"][0])
+def theorem4_figure(counterexample: pd.DataFrame) -> list[Panel]:
+    """Error over Theorem 4's bound against m/n, by n, for the features and γ of the worst case."""
+    if not len(counterexample):
+        return []
+    worst = counterexample.iloc[counterexample["excess"].argmax()]
+    rows = counterexample[
+        (counterexample["features"] == worst["features"])
+        & (counterexample["gamma"] == worst["gamma"])
     ]
-    with matplotlib.rc_context(STYLE):
-        figure, places = panels([*dict.fromkeys(rows["varying"])], size=(4.6, 3.0))
-        for varying, axes in places.items():
-            own = rows[rows["varying"] == varying].sort_values("value")
-            over = own["n"] / np.sqrt(own["m"])
-            error = own["rms"] / over
-            axes.plot(own["value"], error, color=BLUE, marker="o", label="error, root mean square")
-            for column, name in names.items():
-                if own[column].notna().any():
-                    line = "-" if column == "lower" else "--"
-                    axes.plot(own["value"], own[column] / over, line, color=GREY, label=name)
-            _logarithmic(axes, "xy")
-            axes.set(xlabel=_SYMBOLS[varying], ylabel=r"$\Vert\hat K - K\Vert\cdot\sqrt{m}\,/\,n$")
-            looseness = span(own["bound_printed"] / own["mean"], ".1f")
-            axes.set_title(f"printed bound: {looseness} times the error")
-            end_labels(axes)
-    return figure
-
-
-def theorem4_figure(counterexample: pd.DataFrame, correlations: pd.DataFrame) -> Figure:
-    """Error over Theorem 4's bound against m/n, and what holds for squared correlations."""
-    unit = counterexample[counterexample["features"] == "unit"]
-    with matplotlib.rc_context(STYLE):
-        gammas = {f"{gamma:g}": rows for gamma, rows in unit.groupby("gamma")}
-        figure, places = panels([*gammas, "correlations"])
-        for gamma, rows in gammas.items():
-            _excesses(places[gamma], rows)
-            places[gamma].set_title(f"Theorem 4, counterexample, $\\gamma$ = {gamma}")
-        _correlations(places["correlations"], correlations)
-    return figure
-
-
-def _excesses(axes: Any, rows: pd.DataFrame) -> None:
-    """Draw the error over the bound for each n, with its limit for large n as a line."""
-    for n, (marker, _) in zip(sorted(rows["n"].unique()), _LOOKS, strict=False):
-        own = rows[rows["n"] == n]
-        ratios, gamma = own["m"] / n, own["gamma"].iloc[0]
-        look = {"color": BLUE, "marker": marker, "linestyle": "none", "label": f"n = {n}"}
-        axes.errorbar(ratios, own["excess"], own["sd"].fillna(0) / own["bound"], **look)
-        sizes = np.unique(np.geomspace(own["m"].min(), own["m"].max(), 100).round().astype(int))
-        limits = [
-            limiting_cca_error(n, m / n, FEATURES["unit"] * gamma) / cca_bound(n, m, gamma)
-            for m in sizes
+    marks: list[Series | Note] = []
+    for weight, (n, own) in zip(_WEIGHTS, rows.groupby("n"), strict=False):
+        error = (own["sd"].fillna(0) / own["bound"]).to_numpy()
+        excess, ratio = own["excess"].to_numpy(), own["ratio"].to_numpy()
+        texts = [
+            f"n = {n:,}, m = {row['m']:,}: {row['excess']:.2f} times the bound"
+            for row in own.to_dict("records")
         ]
-        axes.plot(sizes / n, limits, color=BLUE, linewidth=1)
-        _label(axes, f"$n$ = {n}", ratios.iloc[0], own["excess"].iloc[0], (-6, 0), ha="right")
-    axes.hlines(1, rows["ratio"].min(), rows["ratio"].max(), color=GREY, linestyle=":")
-    axes.set_xlim(rows["ratio"].min() / 4, rows["ratio"].max() * 1.3)
-    _logarithmic(axes, "xy")
-    axes.set(xlabel="$m/n$", ylabel="error / bound (violated above 1)")
+        spread = excess - error, excess + error
+        marks.append(
+            Series("fourier", ratio, excess, f"n = {n}", "", *spread, weight=weight, texts=texts)
+        )
+        top = excess.argmax()
+        label = f"n = {n:,}: {excess[top]:.2f}×"
+        marks.append(Note(ratio[top], excess[top], label, "fourier", "middle", dy=-10))
+    ticks = {at: name for at, name in _RATIOS.items() if at in set(rows["ratio"])}
+    x = logarithmic([rows["ratio"]], "features per row, m/n", ticks)
+    ends = linear([rows["excess"]], "", zero=True)
+    most = max(ends.high, 1.5)
+    y = Axis(0, most, {at: f"{text}×" for at, text in ends.ticks.items()}, "error over the bound")
+    region = Region(1, most, "bad")
+    broken = Note(x.high, most, "bound broken", "bad", "end", dx=-6, dy=18)
+    return [Panel(x, y, [region, broken, *marks], height=330, rules=[1])]
 
 
-def _correlations(axes: Any, rows: pd.DataFrame) -> None:
-    m = np.array([rows["m"].min(), rows["m"].max()])
-    for (gamma, own), (marker, _) in zip(rows.groupby("gamma"), _LOOKS, strict=False):
-        label = f"$\\gamma$ = {gamma:g}"
-        axes.plot(own["m"], own["error"], color=BLUE, marker=marker, label=label)
-        _label(axes, label, m[1], own["error"].iloc[-1], (6, 0))
-        within = own[own["bound"] <= 2]
-        axes.plot(within["m"], within["bound"], color=GREY, linestyle=":")
-        for at, bound in within[["m", "bound"]][:1].to_numpy():
-            _label(axes, f"bound, {label}", at, bound, (0, 6), ha="center")
-    axes.plot(m, (m / 4) ** -0.5, color=FAINT, linewidth=1)
-    _label(axes, "$m^{-1/2}$", m[0], (m[0] / 4) ** -0.5, (0, 6))
-    axes.set(xlim=(m[0] / 1.5, 4 * m[1]), ylim=(rows["error"].min() / 2, 5))
-    _logarithmic(axes, "xy")
-    axes.set(xlabel="$m$", ylabel=r"$\max_k |\hat\rho_k^2 - \rho_k^2|$")
-    axes.set_title(f"squared canonical correlations, $n$ = {rows['n'].iloc[0]}")
-
-
-def _label(axes: Any, text: str, x: float, y: float, offset: Any, ha: str = "left") -> None:
-    """Write beside a point, at an offset in points."""
-    axes.annotate(text, (x, y), offset, textcoords="offset points", ha=ha, va="center", fontsize=8)
+def correlations_figure(correlations: pd.DataFrame) -> list[Panel]:
+    """Error of squared canonical correlations against m, and the bound that holds, by γ."""
+    marks = []
+    for gamma, rows in correlations.groupby("gamma"):
+        name = f"γ = {gamma:g}"
+        marks.append(Series("fourier", rows["m"], rows["error"], name, name))
+        within = rows[rows["bound"] <= 2]
+        label = f"bound, {name}" if len(within) else ""
+        marks.append(
+            Series("other", within["m"], within["bound"], f"bound, {name}", label, marks=False)
+        )
+    x = logarithmic([correlations["m"]], "random features m")
+    y = logarithmic([mark.y for mark in marks], "largest error of a squared correlation")
+    return [Panel(x, y, marks, height=320)] if marks else []

@@ -7,12 +7,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from workflow.lib.figures import save
+from workflow.lib.chart import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import Outcomes, gathered
 from workflow.lib.provenance import write_csv, write_text
-from workflow.lib.tables import half_width, number, sentence, span, titled_table, write_sentences
-from workflow.stages.bounds.figures import bounds_figure, theorem4_figure, tightness_figure
+from workflow.lib.tables import half_width, number, titled_table, write_numbers
+from workflow.stages.bounds.figures import (
+    bounds_figure,
+    correlations_figure,
+    theorem4_figure,
+    tightness_figure,
+)
 from workflow.stages.bounds.fit import MOMENTS
 from workflow.stages.bounds.norms import (
     cca_bound,
@@ -437,83 +442,53 @@ def _pivoted(lead: str, table: pd.DataFrame, of_rows: str, of_columns: str) -> s
     return titled_table(lead, header, [[f"{value:g}", *row] for value, row in cells])
 
 
-def on_sweeps(fits: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """Set the measured exponents of the first sweep beside those claimed, and the bounds' slack."""
-    if not len(fits):
-        return ""
-    name = fits["experiment"].iloc[0]
-    rows = fits[fits["experiment"] == name]
-    clauses = []
-    for panel, own in rows.groupby("panel", sort=False):
-        powers = zip(own["varying"], own["exponent"], own["claimed"], strict=True)
-        words = [f"{_SYMBOLS[key]}^{found:.2f} (claimed {claim:g})" for key, found, claim in powers]
-        clauses.append(f"{_NORMS[str(panel)]} goes like {', '.join(words)}")
-    looseness = span([rows["printed_least"].min(), rows["printed_most"].max()], ".1f")
-    clauses.append(f"the printed bounds are {looseness} times the norms")
-    return sentence(clauses, titles[name])
+def of_sweeps(fits: pd.DataFrame, split: pd.DataFrame, summary: pd.DataFrame) -> dict[str, Any]:
+    """Exponents by sweep, panel and variable, those of n on either side of n = m, looseness."""
+    found: dict[str, Any] = {}
+    for (sweep, panel), rows in fits.groupby(["experiment", "panel"], sort=False):
+        looseness = {"least": rows["printed_least"].min(), "most": rows["printed_most"].max()}
+        exponents = dict(zip(rows["varying"], rows["exponent"], strict=True))
+        found.setdefault(str(sweep), {})[str(panel)] = {**exponents, "looseness": looseness}
+    of_n = split[(split["panel"] == "rcca") & (split["varying"] == "n")]
+    for sweep, rows in of_n.groupby("experiment", sort=False):
+        found[str(sweep)]["rcca"]["pieces"] = rows["exponent"].tolist()
+    for (sweep, panel), rows in summary.groupby(["experiment", "panel"], sort=False):
+        ratio = rows["ratio"].dropna()
+        ends = {"least": ratio.min(), "most": ratio.max(), "points": len(ratio)}
+        found[str(sweep)][str(panel)]["over_paper"] = ends
+    return found
 
 
-def on_pieces(pieces: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """Set the powers of n on either side of n = m of the first sweep's RCCA norm side by side."""
-    rows = pieces[(pieces["panel"] == "rcca") & (pieces["varying"] == "n")]
-    if not len(rows):
-        return ""
-    name = rows["experiment"].iloc[0]
-    clauses = [
-        f"{_NORMS['rcca']} goes like n^{row['exponent']:.2f} from n = {row['least']:g} to "
-        f"{row['most']:g}"
-        for row in rows[rows["experiment"] == name].to_dict("records")
-    ]
-    return sentence(clauses, titles[name])
+def of_tightness(ratios: pd.DataFrame) -> dict[str, Any]:
+    """Give the least and the largest ratio of each bound to the error, by sweep and panel."""
+    found: dict[str, Any] = {}
+    for row in ratios.to_dict("records"):
+        ends = {"least": row["least"], "most": row["most"]}
+        panels = found.setdefault(str(row["experiment"]), {})
+        panels.setdefault(str(row["panel"]), {})[str(row["bound"])] = ends
+    return found
 
 
-def on_tightness(ratios: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """Say between which multiples of the RPCA error of the first sweep each bound lies."""
-    name = ratios["experiment"].iloc[0]
-    rows = ratios[(ratios["panel"] == "rpca") & (ratios["experiment"] == name)]
-    clauses = [
-        f"{row['name']} {span([row['least'], row['most']], '.2f')}"
-        for row in rows.to_dict("records")
-    ]
-    return sentence([", ".join(clauses)], f"{titles[name]}, bounds over error")
+def of_counterexample(summary: pd.DataFrame) -> dict[str, Any]:
+    """Count the cases in which the mean error is above Theorem 4's bound, and give the worst."""
+    most = summary.iloc[summary["excess"].argmax()]
+    worst = {key: most[key] for key in ("excess", "gamma", "n", "m", "repeats")}
+    return {**worst, "cases": len(summary), "broken": int((summary["excess"] > 1).sum())}
 
 
-def on_estimates(summary: pd.DataFrame) -> str:
-    """Say what Nyström features estimate, at the largest m below n."""
+def of_correlations(summary: pd.DataFrame) -> dict[str, Any]:
+    """Largest error of a squared correlation, and the largest share of its bound."""
+    return {
+        "error": summary["error"].max(),
+        "share": (summary["error"] / summary["bound"]).max(),
+    }
+
+
+def of_estimates(summary: pd.DataFrame) -> dict[str, Any]:
+    """Errors of what features estimate, at the largest m below n."""
     rows = summary[summary["m"] < summary["n"]].dropna()
-    at = rows[rows["m"] == rows["m"].max()].set_index("estimate")["error"]
-    if not len(at):
-        return ""
-    return (
-        f"At m = {rows['m'].max()} of n = {rows['n'].iloc[0]} rows, Nyström features as in the "
-        f"paper are {_small(at['nystroem'])} of its norm away from K and "
-        f"{_small(at['nystroem_squared'])} from K²/n; whitened ones are {_small(at['whitened'])} "
-        "away from K."
-    )
-
-
-def on_counterexample(summary: pd.DataFrame) -> str:
-    """Count the cases in which the mean error is above Theorem 4's bound."""
-    broken, most = summary[summary["excess"] > 1], summary.iloc[summary["excess"].argmax()]
-    where = f"γ = {most['gamma']:g}, n = {most['n']:.0f}, m = {most['m']:.0f}"
-    if not len(broken):
-        return (
-            f"The bound of Theorem 4 holds in all {len(summary)} cases of this run; the mean error "
-            f"reaches {most['excess']:.2f} of it ({where})."
-        )
-    return (
-        f"The bound of Theorem 4 is violated in {len(broken)} of {len(summary)} cases: the mean "
-        f"error is up to {most['excess']:.2f} times the bound ({where})."
-    )
-
-
-def on_correlations(summary: pd.DataFrame) -> str:
-    """Say how much of the bound that holds the errors of squared correlations reach."""
-    share = summary["error"] / summary["bound"]
-    return (
-        f"Squared regularised correlations err by {span(summary['error'], '.2g')}; the largest "
-        f"error is {share.max():.2g} of the bound that holds for them."
-    )
+    at = rows[rows["m"] == rows["m"].max()]
+    return dict(zip(at["estimate"], at["error"], strict=True)) if len(at) else {}
 
 
 def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -> None:
@@ -522,7 +497,7 @@ def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -
     ``asked`` are the settings of the report, ``given`` the other files it reads, ``out`` the files
     it writes by their names.
     """
-    sentences: dict[str, str] = {}
+    found: dict[str, Any] = {}
     if "draws" in outcomes.texts:
         drawn = draws(outcomes.rows("draws")[0], asked.fixed)
         summary = points(drawn, pd.read_csv(given.published), asked.published)
@@ -533,11 +508,10 @@ def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -
         write_csv(out["bounds_pieces.csv"], split)
         write_csv(out["tightness.csv"], tightness(summary))
         write_text(out["bounds.md"], bounds_table(fits, split, asked.titles))
-        save(bounds_figure(summary, asked.titles), out, "bounds")
-        save(tightness_figure(summary, BOUNDS), out, "tightness")
-        clauses = on_sweeps(fits, asked.titles), on_pieces(split, asked.titles)
-        sentences["bounds"] = " ".join(filter(None, clauses))
-        sentences["tightness"] = on_tightness(tightness(summary), asked.titles)
+        save(bounds_figure(summary, asked.titles), out, "bounds", columns=2)
+        save(tightness_figure(summary, BOUNDS), out, "tightness", columns=2)
+        found |= of_sweeps(fits, split, summary)
+        found["tightness"] = of_tightness(tightness(summary))
     if "counterexample" in outcomes.texts:
         counterexample = against_the_bound(outcomes.rows("counterexample")[0])
         drawn = outcomes.rows("correlations")[0]
@@ -548,11 +522,12 @@ def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -
         write_text(out["estimates.md"], estimates_table(estimates))
         write_text(out["theorem4.md"], theorem4_table(counterexample))
         write_text(out["regularised_correlations.md"], correlations_table(correlations))
-        save(theorem4_figure(counterexample, correlations), out, "theorem4")
-        sentences["estimates"] = on_estimates(estimates)
-        sentences["theorem4"] = on_counterexample(counterexample)
-        sentences["regularised_correlations"] = on_correlations(correlations)
-    write_sentences(out, sentences)
+        save(theorem4_figure(counterexample), out, "theorem4")
+        save(correlations_figure(correlations), out, "regularised_correlations")
+        found["theorem4"] = of_counterexample(counterexample)
+        found["correlations"] = of_correlations(correlations)
+        found["estimates"] = of_estimates(estimates)
+    write_numbers(out["numbers.json"], found)
 
 
 if __name__ == "__main__":

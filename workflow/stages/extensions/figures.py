@@ -1,25 +1,11 @@
-"""Figures of the extensions stage: clusters, errors of classifiers, powers."""
+"""Charts of the extensions stage: clusters, errors of classifiers, powers."""
 
 from collections.abc import Mapping
-from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
-from workflow.lib.figures import (
-    CLASSES,
-    LOOK,
-    STYLE,
-    curves,
-    end_labels,
-    error_bars,
-    legend,
-    log_axis,
-    panels,
-    wrapped,
-)
+from workflow.lib.chart import Axis, Panel, Series, level, linear, logarithmic, plain
 
 CLUSTERINGS = {
     "kmeans": "k-means",
@@ -34,90 +20,80 @@ CLASSIFIERS = {
     "nystroem": "RLDA, Nyström",
 }
 COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "rdc": "RDC"}
-_LOOKS: dict[str, dict[str, Any]] = LOOK | {
-    "kmeans": LOOK["other"],
-    "lda": LOOK["linear"],
-    "svm": LOOK["other"],
-    "pearson": LOOK["linear"] | {"marker": "v"},
-    "spearman": LOOK["other"] | {"marker": "^"},
-    "rdc": LOOK["fourier"],
-}
+LOOKS = {
+    "kmeans": "other", "exact": "kernel", "fourier": "fourier", "nystroem": "nystroem",
+    "lda": "linear", "svm": "other", "pearson": "linear", "spearman": "other", "rdc": "fourier",
+}  # fmt: skip
 _DRAWN = ("kmeans", "nystroem")
-# Not the colours of any method.
-_CLUSTERS = ((CLASSES[6], "o"), (CLASSES[7], "^"))
-_M = "number of random features $m$"
 
 
-def clustering_figure(
-    summary: pd.DataFrame, points: pd.DataFrame, titles: Mapping[str, str]
-) -> Figure:
-    """Clusters of the shapes' points above, agreement with the classes against m below."""
+def shapes_figure(points: pd.DataFrame, titles: Mapping[str, str]) -> list[Panel]:
+    """Clusters of the shapes' points, a panel per shape and method."""
+    panels = []
     drawn = points[points["method"].isin(_DRAWN)]
-    shapes: dict[Any, pd.DataFrame] = dict(iter(drawn.groupby(["data", "method"], sort=False)))
-    sets: dict[Any, pd.DataFrame] = dict(iter(summary.groupby("data", sort=False, observed=True)))
-    heights = [1.9] * bool(shapes) + [2.4] * -(-len(sets) // 2)
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(7.0, sum(heights) + 0.4), layout="constrained")
-        grid = figure.add_gridspec(len(heights) or 1, 4, height_ratios=heights or None)
-        for place, ((name, method), rows) in enumerate(shapes.items()):
-            axes = figure.add_subplot(grid[0, place])
-            _scatter(axes, rows)
-            axes.set_title(f"{titles[name]}:\n{CLUSTERINGS[method]}")
-        for place, (name, rows) in enumerate(sets.items()):
-            row, column = place // 2 + bool(shapes), 2 * (place % 2)
-            axes = figure.add_subplot(grid[row, column : column + 2])
-            _agreement(axes, rows)
-            axes.set_title(wrapped(f"{titles[name]}, n = {rows['n'].iloc[0]}"), loc="left")
-        legend(figure, figure.axes)
-    return figure
+    for (name, method), rows in drawn.groupby(["data", "method"], sort=False):
+        marks = [
+            Series(look, group["x1"], group["x2"], line=False, dots=True)
+            for look, (_, group) in zip(("dcca", "whitened"), rows.groupby("cluster"), strict=False)
+        ]
+        ends = np.abs(rows[["x1", "x2"]].to_numpy()).max()
+        axis, title = Axis(-ends, ends, {}), f"{titles[str(name)]}: {CLUSTERINGS[str(method)]}"
+        panels.append(Panel(axis, axis, marks, title, bare=True))
+    return panels
 
 
-def _scatter(axes: Any, points: pd.DataFrame) -> None:
-    for (colour, marker), (_, group) in zip(_CLUSTERS, points.groupby("cluster"), strict=False):
-        look = {"s": 5, "marker": marker, "linewidths": 0, "rasterized": True}
-        axes.scatter(group["x1"], group["x2"], c=colour, **look)
-    axes.set_aspect("equal")
-    axes.set_axis_off()
+def clustering_figure(summary: pd.DataFrame, titles: Mapping[str, str]) -> list[Panel]:
+    """Agreement of the clusters with the classes against m, a panel per set of rows."""
+    panels = []
+    for name, rows in summary.groupby("data", sort=False, observed=True):
+        y = Axis(-0.03, 1.03, {0: "0", 0.5: "0.5", 1: "1"}, "mutual information with the classes")
+        title = f"{titles[str(name)]}, n = {rows['n'].iloc[0]:,}"
+        panels.append(_against_m(rows, "nmi", CLUSTERINGS, y, title))
+    return panels
 
 
-def _agreement(axes: Any, rows: pd.DataFrame) -> None:
-    curves(axes, rows, "m", "nmi", CLUSTERINGS, _LOOKS)
-    if rows["data"].iloc[0] == "subset":
-        for method in ("fourier", "nystroem"):
-            own = rows[rows["method"] == method]
-            look = LOOK[method] | {"markersize": 2.5, "linestyle": "--", "linewidth": 1.0}
-            label = f"{CLUSTERINGS[method]}: with exact clusters"
-            error_bars(axes, own, "m", "nmi_exact", label=label, **look)
-    log_axis(axes, rows["m"].dropna(), _M)
-    axes.set(ylim=(-0.03, 1.03), ylabel="mutual information")
-
-
-def discriminants_figure(summary: pd.DataFrame, title: str) -> Figure:
+def discriminants_figure(summary: pd.DataFrame, title: str) -> list[Panel]:
     """Test error against m; blank without rows."""
-    with matplotlib.rc_context(STYLE):
-        figure, axes_of = panels([title] if len(summary) else [], size=(5.0, 2.6))
-        for axes in axes_of.values():
-            curves(axes, summary, "m", "error", CLASSIFIERS, _LOOKS)
-            log_axis(axes, summary["m"].dropna(), _M)
-            axes.set_ylim(bottom=0)
-            axes.set_ylabel("test error, %")
-            axes.set_title(wrapped(title), loc="left")
-            end_labels(axes)
-    return figure
+    if not len(summary):
+        return []
+    y = linear([summary["error_mean"]], "test error", zero=True, unit=" %")
+    return [_against_m(summary, "error", CLASSIFIERS, y, title)]
 
 
-def dependence_figure(power: pd.DataFrame) -> Figure:
+def _against_m(
+    rows: pd.DataFrame, measure: str, names: Mapping[str, str], y: Axis, title: str
+) -> Panel:
+    """Draw means with standard deviations; a level for what does not depend on m."""
+    sizes = sorted(set(rows["m"].dropna().astype(float))) or [1.0]
+    x = logarithmic([sizes], "random features m", {m: plain(m) for m in sizes})
+    marks = []
+    for method, name in names.items():
+        own = rows[rows["method"] == method]
+        mean, sd = own[f"{measure}_mean"].to_numpy(), own[f"{measure}_sd"].fillna(0.0).to_numpy()
+        if not len(own):
+            continue
+        if own["m"].isna().all():
+            marks.append(level(LOOKS[method], x, mean[0], name, name))
+        else:
+            marks.append(Series(LOOKS[method], own["m"], mean, name, name, mean - sd, mean + sd))
+    return Panel(x, y, marks, title, 280)
+
+
+def dependence_figure(power: pd.DataFrame) -> list[Panel]:
     """Power against noise, one panel per pattern, with one standard error."""
-    error = np.sqrt(power["power"] * (1 - power["power"]) / power["repeats"])
-    rows = power.assign(power_mean=power["power"], power_sd=error)
-    with matplotlib.rc_context(STYLE):
-        figure, axes_of = panels(list(dict.fromkeys(power["pattern"])), size=(2.4, 2.4))
-        for pattern, axes in axes_of.items():
-            curves(axes, rows[rows["pattern"] == pattern], "noise", "power", COEFFICIENTS, _LOOKS)
-            axes.set_xscale("log", base=2)
-            axes.xaxis.set_major_formatter("{x:g}")
-            axes.set(
-                title=pattern, ylim=(-0.03, 1.03), xlabel="noise in $y$ (s.d.)", ylabel="power"
+    panels = []
+    for pattern, rows in power.groupby("pattern", sort=False):
+        x = logarithmic(
+            [rows["noise"]], "noise in y (s.d.)", {n: f"{n:g}" for n in set(rows["noise"])}
+        )
+        marks = []
+        for method, name in COEFFICIENTS.items():
+            own = rows[rows["method"] == method].sort_values("noise")
+            mean = own["power"].to_numpy()
+            error = np.sqrt(mean * (1 - mean) / own["repeats"].to_numpy())
+            marks.append(
+                Series(LOOKS[method], own["noise"], mean, name, name, mean - error, mean + error)
             )
-        legend(figure, list(axes_of.values()))
-    return figure
+        y = Axis(-0.03, 1.03, {0: "0", 0.5: "0.5", 1: "1"}, "power")
+        panels.append(Panel(x, y, marks, str(pattern), 220))
+    return panels

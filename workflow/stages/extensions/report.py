@@ -5,25 +5,23 @@ from typing import Any
 
 import pandas as pd
 
-from workflow.lib.figures import save
+from workflow.lib.chart import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import Outcomes, gathered
 from workflow.lib.provenance import write_csv, write_text
 from workflow.lib.tables import (
-    by_title,
     number,
     plus_minus,
-    sentence,
     titled_table,
-    write_sentences,
+    write_numbers,
 )
 from workflow.stages.extensions.figures import (
     CLASSIFIERS,
     CLUSTERINGS,
-    COEFFICIENTS,
     clustering_figure,
     dependence_figure,
     discriminants_figure,
+    shapes_figure,
 )
 
 SHAPE_TITLES = {"rings": "two rings", "moons": "two moons"}
@@ -124,41 +122,27 @@ def discriminants_table(summary: pd.DataFrame, title: str, not_run: str | None =
     return titled_table(lead, ["method", "m", "reg or C", "test error, %", "seconds"], cells)
 
 
-def on_clustering(summary: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """Give the agreement with the classes of each method, at its largest m."""
-
-    def say(rows: pd.DataFrame) -> list[str]:
-        last = rows.sort_values("m").groupby("method", observed=True).tail(1)
-        return [
-            f"{CLUSTERINGS[row['method']]} {row['nmi_mean']:.2f}"
-            for row in last.sort_values("nmi_mean", ascending=False).to_dict("records")
-        ]
-
-    return by_title(summary, titles, say, "agreement with the classes (mutual information)", "data")
+def of_clustering(summary: pd.DataFrame) -> dict[str, Any]:
+    """Agreement with the classes by set of rows and method, at the largest m."""
+    last = summary.sort_values("m").groupby(["data", "method"], observed=True).tail(1)
+    found: dict[str, Any] = {}
+    for row in last.to_dict("records"):
+        found.setdefault(str(row["data"]), {})[str(row["method"])] = row["nmi_mean"]
+    return found
 
 
-def on_discriminants(summary: pd.DataFrame, title: str) -> str:
+def of_discriminants(summary: pd.DataFrame) -> dict[str, Any]:
     """Give the smallest mean test error of each classifier."""
-    if not len(summary):
-        return ""
-    best = summary.loc[summary.groupby("method", observed=True)["error_mean"].idxmin()]
-    parts = [
-        f"{CLASSIFIERS[str(row['method'])]} {row['error_mean']:.2f} %"
-        + ("" if pd.isna(row["m"]) else f" at m = {row['m']:.0f}")
-        for row in best.sort_values("error_mean").to_dict("records")
-    ]
-    return sentence([f"{title}: smallest test error {', '.join(parts)}"])
+    least = summary.groupby("method", observed=True)["error_mean"].min()
+    return {str(method): error for method, error in least.items()}
 
 
-def on_dependence(power: pd.DataFrame) -> str:
-    """Count the patterns on which each coefficient has the largest mean power."""
-    means = power.groupby(["pattern", "method"], sort=False)["power"].mean().unstack()
-    parts = [f"{name} {means[method].mean():.2f}" for method, name in COEFFICIENTS.items()]
-    leads = (means["rdc"] > means.drop(columns="rdc").max(axis=1)).sum()
-    return (
-        f"Mean power over noise and patterns: {', '.join(parts)}; RDC has the largest on {leads} "
-        f"of {len(means)} patterns."
-    )
+def of_dependence(power: pd.DataFrame) -> dict[str, Any]:
+    """Mean power over noise, by pattern and coefficient, and over all patterns."""
+    found: dict[str, Any] = {"all": power.groupby("method")["power"].mean().to_dict()}
+    for pattern, rows in power.groupby("pattern", sort=False):
+        found[str(pattern)] = rows.groupby("method")["power"].mean().to_dict()
+    return found
 
 
 def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -> None:
@@ -168,7 +152,7 @@ def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -
     it writes by their names.
     """
     titles = asked.titles
-    said = {}
+    found: dict[str, Any] = {}
     if {"shapes", "clustering"} & outcomes.texts.keys():
         scores, not_run = outcomes.rows("shapes", "clustering", columns=CLUSTERING_COLUMNS)
         points, _ = outcomes.rows("points", columns=POINT_COLUMNS)
@@ -179,9 +163,10 @@ def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -
         table = clustering_table(summary, sets, missing)
         write_text(out["extensions_clustering.md"], table)
         write_csv(out["extensions_clustering.csv"], summary)
-        figure = clustering_figure(summary, points, sets)
-        save(figure, out, "extensions_clustering")
-        said["extensions_clustering"] = on_clustering(summary, sets)
+        save(clustering_figure(summary, sets), out, "extensions_clustering", columns=2)
+        if "extensions_shapes.svg" in out:
+            save(shapes_figure(points, sets), out, "extensions_shapes", columns=4)
+        found["clustering"] = of_clustering(summary)
     if "discriminants" in outcomes.texts:
         errors, not_run = outcomes.rows("discriminants", columns=ERROR_COLUMNS)
         title = titles["discriminants"]
@@ -190,13 +175,13 @@ def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -
         write_text(out["extensions_discriminants.md"], table)
         write_csv(out["extensions_discriminants.csv"], summary)
         save(discriminants_figure(summary, title), out, "extensions_discriminants")
-        said["extensions_discriminants"] = on_discriminants(summary, title)
+        found["discriminants"] = of_discriminants(summary)
     if "dependence" in outcomes.texts:
         power, _ = outcomes.rows("dependence", columns=POWER_COLUMNS)
         write_csv(out["extensions_dependence.csv"], power[POWER_COLUMNS])
-        save(dependence_figure(power), out, "extensions_dependence")
-        said["extensions_dependence"] = on_dependence(power)
-    write_sentences(out, said)
+        save(dependence_figure(power), out, "extensions_dependence", columns=3)
+        found["dependence"] = of_dependence(power)
+    write_numbers(out["numbers.json"], found)
 
 
 if __name__ == "__main__":

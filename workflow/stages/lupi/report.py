@@ -8,29 +8,19 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from workflow.lib.figures import save
+from workflow.lib.chart import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import Outcomes, gathered
 from workflow.lib.provenance import write_csv, write_text
 from workflow.lib.tables import (
-    at_largest_m,
     by_experiment,
     half_width,
     markdown_table,
     number,
     plus_minus,
-    sentence,
-    span,
-    write_sentences,
+    write_numbers,
 )
-from workflow.stages.lupi.figures import (
-    ORACLES,
-    Papers,
-    Titles,
-    differences_figure,
-    methods_figure,
-    reg_figure,
-)
+from workflow.stages.lupi.figures import Papers, Titles, gains_figure
 from workflow.stages.lupi.names import METHOD_NAMES, PREPROCESSING_NAMES
 
 # Methods that the paper reports on; the others are ours.
@@ -353,49 +343,25 @@ def _named(method: str, preprocessing: str) -> str:
     return f"{METHOD_NAMES[method]} ({PREPROCESSING_NAMES.get(preprocessing, preprocessing)})"
 
 
-def say(
-    summary: pd.DataFrame,
-    pairs: pd.DataFrame,
-    settings: pd.DataFrame,
-    papers: Papers,
-    titles: Titles,
-) -> dict[str, str]:
-    """Say of the first experiment what each table and figure shows, in one sentence."""
-    if not len(summary):
-        return {}
-    name = summary["experiment"].iloc[0]
-    summary, pairs, settings = (
-        rows[rows["experiment"] == name] for rows in (summary, pairs, settings)
-    )
+_NAMED = ("difference", "low", "high", "relative", "p", "mean", "reference_mean")
+
+
+def numbers(pairs: pd.DataFrame, papers: Papers) -> dict[str, Any]:
+    """Gains of RCCA over the regular features by experiment, preprocessing and attributes."""
+    found: dict[str, Any] = {}
     against = pairs[pairs["alike"] & (pairs["reference"] == "surf")]
-    gains = [
-        f"{row['difference']:+.2f} with {PREPROCESSING_NAMES[row['preprocessing']]} "
-        f"[{row['low']:+.2f}, {row['high']:+.2f}]"
-        for row in against[against["method"] == "rcca"].to_dict("records")
-    ]
-    methods = against[~against["method"].isin(ORACLES)]
-    best: Any = methods.iloc[methods["difference"].argmax()]
-    rcca = at_largest_m(settings[(settings["method"] == "rcca") & settings["reg"].notna()])
-    means = rcca.groupby(["preprocessing", "reg"], sort=False)["test_accuracy"].mean()
-    spans = [
-        f"{span(own)} % with {PREPROCESSING_NAMES[str(kind)]}"
-        for kind, own in means.groupby("preprocessing", sort=False)
-    ]
-    clauses = {
-        "lupi_verdict": [conclusion(summary, pairs, papers.get(name))],
-        "lupi": [
-            f"RCCA minus regular features, in points: {', '.join(gains)}",
-            f"the paper's {papers[name]['difference']:+.2f}" if name in papers else "",
-        ],
-        "lupi_methods": [
-            f"{(methods['low'] > 0).sum()} of {len(methods)} pairs of method and preprocessing "
-            "gain over the regular features by their 95 % interval",
-            f"the largest mean gain is {best['difference']:+.2f} points "
-            f"({METHOD_NAMES[best['method']]}, {PREPROCESSING_NAMES[best['preprocessing']]})",
-        ],
-        "lupi_reg": [f"over reg = {span(rcca['reg'], 'g')} RCCA's accuracy is {', '.join(spans)}"],
-    }
-    return {exhibit: sentence(parts, titles[name]) for exhibit, parts in clauses.items()}
+    for name, rows in against.groupby("experiment", sort=False):
+        gains: dict[str, Any] = {}
+        for row in rows.to_dict("records"):
+            kept = {key: row[key] for key in _NAMED}
+            gains.setdefault(str(row["method"]), {})[str(row["preprocessing"])] = kept
+        relative = rows.loc[rows["method"] == "rcca", "relative"]
+        ends = {"least": relative.min(), "most": relative.max()}
+        paper = papers.get(str(name), {})
+        papers_gain = {key: paper.get(key) for key in _NAMED}
+        found[str(name)] = {**gains, **ends, "partitions": rows["partitions"].max()}
+        found[str(name)] |= {"paper": papers_gain} if paper else {}
+    return found
 
 
 def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -> None:
@@ -406,7 +372,6 @@ def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -
     """
     titles = asked.titles
     accuracy, not_run = outcomes.rows("accuracy", columns=ACCURACY_COLUMNS)
-    settings, _ = outcomes.rows("settings", columns=SETTINGS_COLUMNS)
     published = pd.read_csv(given.published)
     # The protocol can be read in several ways: the paper's numbers stand beside all of them.
     data = accuracy.loc[accuracy["experiment"].isin(asked.published), "dataset"]
@@ -417,10 +382,8 @@ def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -
     write_csv(out["lupi_pairs.csv"], pairs)
     for name, lines in (("lupi.md", table), ("lupi_verdict.md", verdict)):
         write_text(out[name], blocks(lines, (summary, pairs), papers, titles, not_run))
-    save(differences_figure(accuracy, published, papers, titles), out, "lupi")
-    save(methods_figure(pairs, papers, titles), out, "lupi_methods")
-    save(reg_figure(settings, titles), out, "lupi_reg")
-    write_sentences(out, say(summary, pairs, settings, papers, titles))
+    save(gains_figure(pairs, papers, titles), out, "lupi")
+    write_numbers(out["numbers.json"], numbers(pairs, papers))
 
 
 if __name__ == "__main__":

@@ -1,258 +1,287 @@
-"""Figures of the rcca stage: correlation against m and minutes, what reg brings, kept models."""
+"""Charts of the rcca stage: correlation against m and minutes, what reg brings, kept models."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import product
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from rnca.moments import Correlations
 from workflow.data import DataError
-from workflow.lib.figures import (
-    FAINT,
-    GREY,
-    LOOK,
-    STYLE,
-    end_labels,
-    error_bars,
-    legend,
-    wrapped,
+from workflow.lib.chart import (
+    Arrow,
+    Axis,
+    Note,
+    Panel,
+    Series,
+    categories,
+    level,
+    linear,
+    logarithmic,
 )
 from workflow.lib.provenance import read_csv
-from workflow.lib.tables import BASELINE_NAMES, MAP_NAMES, METHODS, comparable
-from workflow.stages.rcca.tables import PROTOCOL_NAMES, Series, Titles, of_series, with_protocol
+from workflow.lib.tables import comparable
+from workflow.stages.rcca.tables import Titles, by_model, of_series, with_protocol
 
-_NAMES = MAP_NAMES | BASELINE_NAMES
-_RANDOM = ("fourier", "nystroem", "whitened")
-_DEEP = ("dcca", "dcca2013")
-# What the published CSV calls methods, and ours.
-_PUBLISHED = {method: kind for kind, method in METHODS.items()} | {"dcca": "dcca"}
-_M = "number of random features $m_x = m_y$"
-_SUM = "sum of test correlations"
-_BARS = 4  # of each view, in the figure of a kept model
-_THIN: dict[str, Any] = {"linestyle": "--", "linewidth": 1.0, "markersize": 3.5}
+# By the method of a CSV: the class of its colour, and its name at a line.
+LOOKS = {
+    "fourier": ("fourier", "Fourier"),
+    "nystroem": ("nystroem", "Nyström"),
+    "whitened": ("whitened", "Nyström, whitened"),
+    "linear_cca": ("linear", "linear CCA"),
+    "dcca": ("dcca", "deep CCA"),
+    "dcca2013": ("dcca", "deep CCA, 2013 recipe"),
+    "kcca": ("kernel", "exact kernel CCA"),
+}
+RANDOM = ("fourier", "nystroem", "whitened")
+_M = "random features m"
+_KEY = "filled: ours, hollow: the paper's"
+_TIMES = {1 / 60: "1 s", 1 / 6: "10 s", 1: "1 min", 10: "10 min", 60: "1 h", 600: "10 h"}
+_COLUMNS = 4  # of each view, in the chart of a kept model
+_POINTS = 1000  # of its cloud
 
 Model = tuple[pd.DataFrame, NDArray[np.float64], NDArray[np.float64]]
 
 
-def _panels(
-    titles: Sequence[str], x: str, y: str, below: str = "", strips: Sequence[bool] = ()
-) -> tuple[Figure, list[list[Any]]]:
-    """Make a panel for each title, in rows, each with its axes: one, or two with a strip below.
-
-    ``x``, ``y`` and ``below`` are labels of the axes, and of the vertical axis of those panels that
-    have ``strips``, by default none. Without titles the figure is blank.
-    """
-    columns = 2 if len(titles) == 4 else min(len(titles), 3) or 1
-    rows = -(-len(titles) // columns) or 1
-    width, height = 3.4 if columns > 1 else 5.6, 3.8 if any(strips) else 2.9
-    figure = Figure(figsize=(width * columns, height * rows + 0.4), layout="constrained")
-    grid = figure.add_gridspec(rows, columns)
-    found = []
-    for place, title in enumerate(titles):
-        has_strip = any(strips) and strips[place]
-        ratios = [3, 1] if has_strip else [1]
-        cells = grid[place].subgridspec(len(ratios), 1, height_ratios=ratios)
-        axes = [figure.add_subplot(cells[0])]
-        if has_strip:
-            axes += [figure.add_subplot(cells[1], sharex=axes[0])]
-            axes[0].tick_params(labelbottom=False)
-            axes[1].axhline(0, color=GREY, linewidth=1.0)
-            axes[1].margins(y=0.15)
-            axes[1].set_ylabel(below)
-        axes[0].set(title=wrapped(title), ylabel=y)
-        axes[-1].set_xlabel(x)
-        found.append(axes)
-    return figure, found
-
-
-def _name_lines(figure: Figure, panels: Sequence[Any]) -> None:
-    """Name the lines of a single panel at their ends, those of several in a legend below."""
-    if len(panels) == 1:
-        end_labels(panels[0])
-    else:
-        legend(figure, panels)
-
-
-@matplotlib.rc_context(STYLE)
 def rcca_figure(
-    summary: pd.DataFrame,
-    regs: pd.DataFrame,
-    published: pd.DataFrame,
-    experiments: Collection[str],
-    titles: Titles,
-) -> Figure:
-    """Test correlation against m, one panel per experiment that was run, less the paper's below.
+    summary: pd.DataFrame, published: pd.DataFrame, experiments: Collection[str], titles: Titles
+) -> list[Panel]:
+    """Test correlation against m, a panel per experiment: ours filled, the paper's hollow.
 
-    ``summary`` is of `with_paper`; ``regs`` of `nearest_reg`: it is drawn dashed, less the paper's
-    too.
+    ``summary`` is of `with_paper`.
     """
-    names = list(dict.fromkeys(summary["experiment"]))
-    beside = set(summary.dropna(subset="difference")["experiment"])
-    shown, strips = [titles[name] for name in names], [name in beside for name in names]
-    figure, panels = _panels(shown, _M, _SUM, "ours − paper", strips)
-    for name, (axes, *below) in zip(names, panels, strict=True):
-        ours = summary[summary["experiment"] == name]
-        _sums(axes, ours)
-        _published(axes, comparable(published, ours.iloc[0], experiments), "m")
-        for strip in below:
-            _lines(strip, _less_paper(ours), label="_")
-            for reg, rows in regs[regs["experiment"] == name].groupby("reg"):
-                _lines(strip, _less_paper(rows), label=f"{{}}, reg {reg:g}", **_THIN)
-            end_labels(strip)
-    _name_lines(figure, [axes for axes, *_ in panels])
-    return figure
+    panels = []
+    for name, rows in summary.groupby("experiment", sort=False):
+        theirs = comparable(published, rows.iloc[0], experiments)
+        panels.append(_against_m(rows, theirs, titles[str(name)], "sum of test correlations"))
+    return panels
 
 
-def _less_paper(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows.dropna(subset="difference").assign(test_mean=rows["difference"])
+def _against_m(rows: pd.DataFrame, theirs: pd.DataFrame, title: str, y: str) -> Panel:
+    x = m_axis(rows.loc[rows["feature_map"].isin(RANDOM), "m"])
+    marks = [*_methods(rows, x), *_papers(theirs, x)]
+    up = linear([mark.y for mark in marks], y)
+    key = [Note(x.low, up.low, _KEY, "", dx=6, dy=-9)] if len(theirs) else []
+    return Panel(x, up, [*marks, *key], title, height=340)
 
 
-def _lines(axes: Any, rows: pd.DataFrame, y: str = "test", label: str = "{}", **look: Any) -> None:
-    """Draw the columns ``<y>_mean`` and ``<y>_sd`` of random features against m, with names."""
-    for kind in _RANDOM:
-        own = rows[rows["feature_map"] == kind]
-        if len(own):
-            named = {"label": label.format(MAP_NAMES[kind])}
-            error_bars(axes, own, "m", y, **{**LOOK[kind], **named, **look})
+def m_axis(values: Iterable[float]) -> Axis:
+    """Make an axis with ticks at the numbers of features alone."""
+    sizes = sorted({float(m) for m in values}) or [1.0]
+    margin = 0.03 * (sizes[-1] - sizes[0]) or sizes[0] / 2
+    ticks = {m: f"{m:,.0f}" for m in sizes}
+    return Axis(sizes[0] - margin, sizes[-1] + 0.2 * margin, ticks, _M)
 
 
-def _sums(axes: Any, rows: pd.DataFrame) -> None:
+def _methods(rows: pd.DataFrame, x: Axis, state: str = "") -> list[Series]:
     """Draw what the methods reach; those without an m as lines across."""
-    _lines(axes, rows)
-    for method, kind in {"linear_cca": "linear", "dcca": "dcca", "dcca2013": "dcca2013"}.items():
-        look = {"linestyle": "-", **LOOK[kind], "marker": "", "label": _NAMES[kind]}
-        for value in rows.loc[rows["method"] == method, "test_mean"]:
-            axes.axhline(value, **look)
+    marks = []
+    for method, (look, name) in LOOKS.items():
+        own = rows[rows["method"] == method].sort_values("m")
+        if method in RANDOM and len(own):
+            sd = own["test_sd"].fillna(0.0)
+            mean, label = own["test_mean"], f"{own['test_mean'].iloc[-1]:.1f} {name}"
+            ends = (mean - sd).to_numpy(), (mean + sd).to_numpy()
+            marks.append(Series(look, own["m"], mean, name, label, *ends, state=state))
+        elif method in ("linear_cca", "dcca"):
+            means = own["test_mean"].tolist()
+            marks += [level(look, x, mean, name, f"{mean:.1f} {name}", state) for mean in means]
+    return marks
 
 
-def _published(axes: Any, rows: pd.DataFrame, x: str) -> None:
-    """Draw the paper's numbers: hollow markers, or dotted lines across where there is no x."""
-    for method, kind in _PUBLISHED.items():
-        points = rows[rows["method"] == method].dropna(subset="test_corr")
-        look = {**LOOK[kind], "label": f"{_NAMES[kind]} (paper)"}
-        if points[x].notna().any():
-            look = {"marker": "P", **look, "markerfacecolor": "white", "linestyle": "none"}
-            axes.plot(points[x], points["test_corr"], zorder=3, **look)
-        else:
-            for value in points["test_corr"]:
-                look |= {"marker": "", "linestyle": ":", "linewidth": 1.2}
-                axes.axhline(value, **look)
-
-
-@matplotlib.rc_context(STYLE)
-def speakers_figure(series: pd.DataFrame, titles: Titles) -> Figure:
-    """Test correlation of `over_speakers` against m; below, what holding utterances out changes."""
-    series = series[series["reg"] == "fixed"]
-    groups = dict(list(series.groupby("series", sort=False)))
-    shown = [titles[str(name)] for name in groups]
-    both = [rows["protocol"].nunique() == 2 for rows in groups.values()]
-    figure, panels = _panels(shown, _M, _SUM, "held out\n− random", both)
-    for (axes, *below), rows in zip(panels, groups.values(), strict=True):
-        random, held_out = (rows[rows["protocol"] == name] for name in PROTOCOL_NAMES)
-        _sums(axes, random)
-        _lines(axes, held_out, label="{}, held out", **_THIN)
-        m = random["m"].where(random["feature_map"].isin(_RANDOM))
-        _published(axes, random.assign(m=m, test_corr=random["paper"]), "m")
-        axes.set_ylim(bottom=0)
-        pairs = held_out.merge(random, on=["feature_map", "m"], suffixes=("", "_random"))
-        change = pairs["test_mean"] - pairs["test_mean_random"]
-        for strip in below:
-            _lines(strip, pairs.assign(test_mean=change, test_sd=0.0), label="_")
-    _name_lines(figure, [axes for axes, *_ in panels])
-    return figure
-
-
-@matplotlib.rc_context(STYLE)
-def minutes_figure(
-    summary: pd.DataFrame,
-    curve: pd.DataFrame,
-    published: pd.DataFrame,
-    experiments: Collection[str],
-    titles: Titles,
-) -> Figure:
-    """Correlation against the minutes of one core, one panel per experiment with timed RCCA.
-
-    Of ``curve``, the epochs of deep CCA of both kinds, the first repeat's are drawn.
-    """
-    timed = summary.dropna(subset="minutes_one_core")
-    names = list(dict.fromkeys(timed.dropna(subset="feature_map")["experiment"]))
-    shown = [titles[name] for name in names]
-    figure, panels = _panels(shown, "minutes on one core", "sum of correlations")
-    for name, (axes,) in zip(names, panels, strict=True):
-        ours = timed[timed["experiment"] == name]
-        epochs = curve[(curve["experiment"] == name) & (curve["repeat"] == 0)]
-        _against_minutes(axes, ours, epochs)
-        _published(axes, comparable(published, ours.iloc[0], experiments), "minutes")
-        axes.set_xscale("log")
-    if len(panels) == 1:
-        figure.legend(loc="outside right upper")
-    else:
-        legend(figure, [axes for (axes,) in panels])
-    return figure
-
-
-def _against_minutes(axes: Any, rows: pd.DataFrame, epochs: pd.DataFrame) -> None:
-    """Draw fits; of deep CCA its epochs on tuning rows, and as a star its end on test rows."""
-    for method, kind in {**_PUBLISHED, "dcca2013": "dcca2013", "kcca": "kcca"}.items():
-        own, name = rows[rows["method"] == method], _NAMES[kind]
-        look = {"marker": "P", **LOOK[kind], "label": name}
-        if method in _DEEP and len(own):
-            tuned = epochs[epochs["method"] == method]
-            line = {**look, "markersize": 3, "label": f"{name}, tuning rows"}
-            axes.plot(tuned["cpu_minutes"], tuned["tune_sum"], **line)
-            look |= {"marker": "*", "markersize": 9, "linestyle": "none", "zorder": 4}
-            look |= {"markeredgecolor": "black", "label": f"{name}, test rows"}
+def _papers(rows: pd.DataFrame, x: Axis, state: str = "") -> list[Series]:
+    """Draw the paper's numbers hollow; those without an m at the end of the axis."""
+    marks = []
+    for method, (look, name) in LOOKS.items():
+        own = rows[rows["method"] == method].dropna(subset="test_corr")
         if len(own):
-            axes.plot(own["minutes_one_core"], own["test_mean"], **look)
+            sums, m = own["test_corr"], own["m"] if method in RANDOM else np.full(len(own), x.high)
+            label = f"{sums.iloc[0]:.1f} {name}, paper" if method == "dcca" else ""
+            named = f"paper, {name}", label
+            marks.append(Series(look, m, sums, *named, hollow=True, line=False, state=state))
+    return marks
 
 
-@matplotlib.rc_context(STYLE)
-def overfitting_figure(found: pd.DataFrame, titles: Titles, series: Series) -> Figure:
-    """Gap between training and test correlation against the effective dimension: points of `gaps`.
+def speakers_figure(series: pd.DataFrame, titles: Titles) -> list[Panel]:
+    """Test correlation of `over_speakers` against m in the first series with both protocols.
 
-    A panel per experiment, or per protocol of a series; unrelated pairs are hollow, and the line is
-    the noise level of views with equal degrees of freedom.
+    Random frames, with the paper's numbers, are one state of a switch, held-out utterances another.
+    """
+    fixed = series[series["reg"] == "fixed"]
+    both = fixed.groupby("series", sort=False)["protocol"].nunique() == 2
+    for name in both.index[both][:1]:
+        rows = fixed[fixed["series"] == name]
+        x = m_axis(rows.loc[rows["feature_map"].isin(RANDOM), "m"])
+        marks = []
+        for protocol in ("frames", "utterances"):
+            own = rows[rows["protocol"] == protocol]
+            theirs = own[own["feature_map"].isin(RANDOM)].assign(test_corr=own["paper"])
+            marks += _methods(own, x, protocol) + _papers(theirs, x, protocol)
+        y = linear([mark.y for mark in marks], "sum of test correlations", zero=True)
+        states = {
+            "frames": "random frames, as in the paper",
+            "utterances": "whole utterances held out",
+        }
+        key = Note(x.low, y.low, _KEY, "", dx=6, dy=-9)
+        return [Panel(x, y, [*marks, key], titles[str(name)], height=340, states=states)]
+    return []
+
+
+def minutes_figure(
+    summary: pd.DataFrame, published: pd.DataFrame, experiments: Collection[str], titles: Titles
+) -> list[Panel]:
+    """Correlation against the minutes of one core, a panel per experiment with timed RCCA."""
+    timed = summary.dropna(subset="minutes_one_core")
+    panels = []
+    for name in dict.fromkeys(timed.dropna(subset="feature_map")["experiment"]):
+        rows = timed[timed["experiment"] == name]
+        theirs = comparable(published, rows.iloc[0], experiments).dropna(subset="minutes")
+        x = logarithmic([rows["minutes_one_core"], theirs["minutes"]], _TIMED, _TIMES)
+        y = linear([rows["test_mean"], theirs["test_corr"]], "sum of test correlations")
+        marks = _raced(rows) + _published_race(theirs)
+        ends = [own[own["method"] == "dcca"] for own in (theirs, rows)]
+        if all(map(len, ends)):
+            start, stop = ends[0].iloc[0], ends[1].iloc[0]
+            points = (
+                (start["minutes"], start["test_corr"]),
+                (stop["minutes_one_core"], stop["test_mean"]),
+            )
+            marks.append(Arrow("dcca", *points))
+        panels.append(Panel(x, y, marks, titles[str(name)], height=380))
+    return panels
+
+
+# Where the names of methods stand, free of other points.
+_BESIDE: dict[str, dict[str, Any]] = {
+    "fourier": {"dx": -9, "anchor": "end"},
+    "nystroem": {"dx": -9, "anchor": "end"},
+    "dcca": {"dx": -9, "anchor": "end"},
+    "dcca2013": {"dy": -11, "anchor": "middle"},
+}
+_TIMED = "time of one fit on one core (deep and kernel CCA: processor time)"
+
+
+def _raced(rows: pd.DataFrame) -> list[Any]:
+    marks: list[Any] = []
+    for method, (look, name) in LOOKS.items():
+        own = rows[rows["method"] == method].sort_values("minutes_one_core")
+        if len(own):
+            minutes, sums = own["minutes_one_core"].to_numpy(), own["test_mean"].to_numpy()
+            texts = [
+                f"{name}: {total:.1f} in {_time(each)}"
+                for each, total in zip(minutes, sums, strict=True)
+            ]
+            marks.append(Series(look, minutes, sums, name, line=method in RANDOM, texts=texts))
+            at = sums.argmin()
+            marks.append(
+                Note(
+                    minutes[at],
+                    sums[at],
+                    name.removeprefix("deep CCA, "),
+                    look,
+                    **_BESIDE.get(method, {"dx": 10}),
+                )
+            )
+    return marks
+
+
+def _published_race(rows: pd.DataFrame) -> list[Any]:
+    marks: list[Any] = []
+    for method, (look, name) in LOOKS.items():
+        own = rows[rows["method"] == method].sort_values("minutes")
+        texts = [
+            f"paper, {name}: {row['test_corr']:.1f} in {_time(row['minutes'])}"
+            for row in own.to_dict("records")
+        ]
+        if len(own):
+            marks.append(
+                Series(
+                    look,
+                    own["minutes"],
+                    own["test_corr"],
+                    f"paper, {name}",
+                    hollow=True,
+                    texts=texts,
+                )
+            )
+    if len(rows):
+        last = rows.sort_values("minutes").iloc[-1]
+        marks.append(
+            Note(last["minutes"], last["test_corr"], "hollow: the paper", "", "end", dx=6, dy=24)
+        )
+    return marks
+
+
+def _time(minutes: float) -> str:
+    if minutes < 1:
+        return f"{60 * minutes:.2g} s"
+    return f"{minutes:.2g} min" if minutes < 90 else f"{minutes / 60:.2g} h"
+
+
+def overfitting_figure(
+    found: pd.DataFrame, titles: Titles, series: Mapping[str, Mapping[str, str]]
+) -> list[Panel]:
+    """Gap of training and test correlation against effective dimension: points of `gaps`.
+
+    A panel per experiment, or per protocol of a series; unrelated pairs are small dots, and the
+    line is the noise level of views with equal degrees of freedom.
     """
     names, protocols = of_series(found["experiment"], series)
-    groups = dict(list(found.groupby([names, protocols], sort=False)))
-    shown = [with_protocol(titles[str(name)], str(protocol)) for name, protocol in groups]
-    figure, panels = _panels(shown, "degrees of freedom of both views / rows", "training − test")
-    for (axes,), rows in zip(panels, groups.values(), strict=True):
-        shares = np.linspace(0, 0.5, 100)
-        level = 2 * np.sqrt(shares * (1 - shares))
-        axes.plot(2 * shares, level, color=GREY, linestyle="--", label="noise level")
-        for kind, pairing in product(MAP_NAMES, ("paired", "permuted")):
-            own = rows[(rows["feature_map"] == kind) & (rows["pairing"] == pairing)]
-            look = {"marker": "P", **LOOK[kind], "linestyle": "none", "label": MAP_NAMES[kind]}
-            if pairing == "permuted":
-                look |= {"markerfacecolor": "white", "label": f"{MAP_NAMES[kind]}, unrelated pairs"}
-            if len(own):
-                axes.plot(own["effective_dimension"], own["gap"], **look)
-    legend(figure, [axes for (axes,) in panels])
-    return figure
+    panels = []
+    for (name, protocol), rows in found.groupby([names, protocols], sort=False):
+        shares = np.linspace(0.0, 0.5, 50)
+        noise = 2 * np.sqrt(shares * (1 - shares))
+        marks = [Series("other", 2 * shares, noise, "noise level", "noise level", marks=False)]
+        for method, (look, label) in LOOKS.items():
+            kind = "linear" if method == "linear_cca" else method
+            own = rows[rows["feature_map"] == kind]
+            for pairing, whose in (("paired", ""), ("permuted", ", unrelated pairs")):
+                points = own[own["pairing"] == pairing]
+                if len(points):
+                    x, gap, is_dot = points["effective_dimension"], points["gap"], bool(whose)
+                    named = f"{label}{whose}"
+                    marks.append(Series(look, x, gap, named, line=False, dots=is_dot))
+        axis = linear([mark.x for mark in marks], "degrees of freedom / rows", zero=True)
+        up = linear([mark.y for mark in marks], "training − test correlation", zero=True)
+        title = with_protocol(titles[str(name)], str(protocol))
+        panels.append(Panel(axis, up, marks, title, height=280))
+    return panels
 
 
-@matplotlib.rc_context(STYLE)
-def cv_figure(choice: pd.DataFrame, titles: Titles) -> Figure:
-    """Gain of the chosen over the fixed reg against m, in pairs, a panel per experiment."""
-    groups = dict(list(choice.groupby(["experiment", "protocol"], sort=False)))
-    shown = [with_protocol(titles[str(name)], str(protocol)) for name, protocol in groups]
-    figure, panels = _panels(shown, _M, "gain in test sum")
-    for (axes,), rows in zip(panels, groups.values(), strict=True):
-        axes.axhline(0, color=GREY, linewidth=1.0)
-        _lines(axes, rows, "gain")
-        m = rows.loc[rows["feature_map"].isin(_RANDOM), "m"].unique()
-        if len(m) == 1:  # around which matplotlib would zoom
-            axes.set(xticks=m, xlim=(0, 2 * m[0]))
-    _name_lines(figure, [axes for (axes,) in panels])
-    return figure
+def cv_figure(choice: pd.DataFrame, titles: Titles) -> list[Panel]:
+    """Sum at the fixed reg (small dot) and at the chosen one, a row per experiment and map."""
+    random = choice[choice["feature_map"].isin(RANDOM)]
+    keys = ["experiment", "protocol", "feature_map"]
+    rows = random.loc[random.groupby(keys, sort=False, dropna=False)["m"].idxmax()]
+    rows = rows.sort_index()
+    marks: list[Any] = []
+    names = []
+    for place, row in enumerate(rows.to_dict("records")):
+        look, name = LOOKS[row["feature_map"]]
+        protocol = "" if pd.isna(row["protocol"]) else str(row["protocol"])
+        named = with_protocol(titles[row["experiment"]], protocol)
+        names.append("" if named in names else named)
+        fixed, chosen = row["fixed_mean"], row["chosen_mean"]
+        sums = f"{fixed:.1f} at the fixed reg, {chosen:.1f} at the chosen one"
+        text = f"{name}, m {row['m']:,.0f}: {sums}"
+        marks += [
+            Series(look, [fixed, chosen], [place, place], marks=False),
+            Series(look, [fixed], [place], dots=True),
+            Series(look, [chosen], [place], name, texts=[text]),
+            Note(max(fixed, chosen), place, f"{name} {fixed:.1f} → {chosen:.1f}", look, dx=10),
+        ]
+    if not names:
+        return []
+    ends = linear([rows["fixed_mean"], rows["chosen_mean"]], "", zero=True)
+    x = Axis(
+        0,
+        ends.high * 1.8,
+        ends.ticks,
+        "sum of test correlations at the fixed reg → at the chosen one",
+    )
+    return [Panel(x, categories(names), marks, height=60 + 34 * len(names))]
 
 
 def read_models(
@@ -282,44 +311,44 @@ def read_models(
     return found
 
 
-@matplotlib.rc_context(STYLE)
 def model_figure(
     inference: pd.DataFrame, models: Mapping[tuple[str, str], Model], titles: Titles
-) -> Figure:
-    """Correlations, the largest loadings of component 1, and its scatter: a row per model."""
-    figure = Figure(figsize=(10.2, 3.1 * max(len(models), 1)), layout="constrained")
-    for place, ((name, kind), (loadings, x, y)) in enumerate(models.items()):
-        left, middle, right = (
-            figure.add_subplot(len(models), 3, 3 * place + column) for column in (1, 2, 3)
+) -> list[Panel]:
+    """Correlations, loadings of component 1 and its cloud: a row per model, the best one first."""
+    panels = []
+    for (name, kind), title, rows in by_model(inference, titles):
+        loadings, x, y = models[name, kind]
+        look = kind
+        steps = rows["component"].to_numpy(float)
+        components = Axis(
+            0.5, steps.max() + 0.5, {step: f"{step:.0f}" for step in steps}, "component"
         )
-        own = (inference["experiment"] == name) & (inference["feature_map"] == kind)
-        _correlations(left, inference[own], kind)
-        left.set_title(wrapped(f"{titles[name]}, {MAP_NAMES[kind]}"))
-        _bars(middle, loadings, kind)
-        # Unlike the page's own grey, what is rasterised looks the same on a dark ground.
-        colour = FAINT if kind == "linear" else LOOK[kind]["color"]
-        right.scatter(x, y, s=6, color=colour, rasterized=True)
-        right.set(xlabel="first view, component 1", ylabel="second view, component 1")
-        right.set_title("canonical variables of test rows")
-    return figure
+        correlations = [
+            Series(look, steps, rows["test_correlation"], "correlation", line=False),
+            Series("linear", steps, rows["null_95"], "chance", "chance", marks=False),
+        ]
+        heights = linear(
+            [rows["test_correlation"], rows["null_95"]], "correlation on test rows", zero=True
+        )
+        every = max(1, len(x) // _POINTS)
+        cloud = Series(look, x[::every], y[::every], line=False, dots=True)
+        across, up = linear([x], "x, component 1"), linear([y], "y, component 1")
+        panels += [
+            Panel(components, heights, correlations, title, height=260),
+            _loadings(loadings, look),
+            Panel(across, up, [cloud], "first pair on test rows", height=260),
+        ]
+    return panels
 
 
-def _correlations(axes: Any, rows: pd.DataFrame, kind: str) -> None:
-    look = {"marker": "o", **LOOK[kind], "linestyle": "none"}
-    axes.plot(rows["component"], rows["test_correlation"], label="test rows", **look)
-    chance = {"color": GREY, "linestyle": "--", "label": "95 % of random pairings"}
-    axes.plot(rows["component"], rows["null_95"], **chance)
-    axes.set(xlabel="component", ylabel="correlation on test rows")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.legend()
-
-
-def _bars(axes: Any, loadings: pd.DataFrame, kind: str) -> None:
-    ordered = loadings.iloc[loadings["component_1"].abs().argsort().to_numpy()]
-    largest = ordered.groupby("view").tail(_BARS)
-    shown = largest.sort_values("view", ascending=False, kind="stable")  # from below
+def _loadings(loadings: pd.DataFrame, look: str) -> Panel:
+    ordered = loadings.iloc[loadings["component_1"].abs().argsort().to_numpy()[::-1]]
+    shown = ordered.groupby("view").head(_COLUMNS).sort_values("view", kind="stable")
     names = [f"{row['view']}, {row['column']}" for row in shown.to_dict("records")]
-    axes.barh(names, shown["component_1"], color=LOOK[kind]["color"])
-    axes.axvline(0, color=GREY, linewidth=0.8)
-    axes.set(xlabel="loading on component 1", ylabel="view, column")
-    axes.set_title("largest loadings of each view")
+    marks = [
+        Series(look, [0, value], [place, place], marks=False)
+        for place, value in enumerate(shown["component_1"])
+    ]
+    points = Series(look, shown["component_1"], np.arange(len(shown)), "loading", line=False)
+    x = Axis(-1, 1, {-1: "−1", 0: "0", 1: "1"}, "loading on component 1")
+    return Panel(x, categories(names), [*marks, points], "largest loadings", height=260, rules=[0])

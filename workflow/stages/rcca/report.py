@@ -5,16 +5,16 @@ from typing import Any
 
 import pandas as pd
 
-from workflow.lib.figures import save
+from workflow.lib.chart import HALF, save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import Outcomes, gathered
 from workflow.lib.provenance import check, write_csv
-from workflow.lib.tables import write_sentences
+from workflow.lib.tables import write_numbers
 from workflow.stages.rcca import (
     baselines_tables,
     figures,
     grid_tables,
-    sentences,
+    headlines,
     table1,
     tables,
 )
@@ -60,20 +60,14 @@ def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -
     write_markdown(out["rcca_floor.md"], table1.floor_blocks(floors))
     write_csv(out["leaks.csv"], leaks)
     write_markdown(out["leaks.md"], tables.leak_blocks(leaks, asked.titles))
-    nearest = grid_tables.nearest_reg(by_reg, asked.regs)
-    save(figures.rcca_figure(main, nearest, published, paper, titles), out, "rcca")
-    said = {
-        "rcca": sentences.on_table1(main, titles),
-        "rcca_speakers": sentences.on_protocols(over, titles),
-        "rcca_floor": sentences.on_floor(floors),
-        "leaks": sentences.on_leaks(leaks, asked.titles),
-        "rcca_minutes": sentences.on_minutes(summary, titles),
-    }
+    save(figures.rcca_figure(main, published, paper, titles), out, "rcca", HALF)
+    found = headlines.of_table1(main) | headlines.of_floor(floors, leaks)
+    found["series"] = headlines.of_series(over)
     if paper:
         layers = pd.read_csv(given.layers)
         write_csv(out["rcca_sizes.csv"], baselines_tables.model_sizes(layers, published))
     if series:
-        save(figures.speakers_figure(over, titles), out, "rcca_speakers")
+        save(figures.speakers_figure(over, titles), out, "rcca_speakers", HALF)
         write_csv(out["rcca_speakers.csv"], speakers)
         write_csv(out["rcca_series.csv"], over)
     if "rcca_model.md" in out:
@@ -83,51 +77,49 @@ def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -
         models = figures.read_models(given.loadings, given.variables, inference)
         loadings = {key: model[0] for key, model in models.items()}
         write_markdown(out["rcca_model.md"], tables.model_blocks(inference, titles, loadings))
-        save(figures.model_figure(inference, models, titles), out, "rcca_model")
-        said["rcca_model"] = sentences.on_model(inference, titles)
+        save(figures.model_figure(inference, models, titles), out, "rcca_model", columns=3)
+        found |= headlines.of_models(inference, titles)
     if "rcca_minutes.md" in out:
         write_markdown(out["rcca_minutes.md"], table1.minutes_blocks(summary, titles))
-        figure = figures.minutes_figure(summary, curve, published, paper, titles)
+        figure = figures.minutes_figure(summary, published, paper, titles)
         save(figure, out, "rcca_minutes")
     if "rcca_cv.md" in out:
         choice = tables.chosen(pairs, series)
         write_csv(out["rcca_cv.csv"], choice)
         write_markdown(out["rcca_cv.md"], tables.chosen_blocks(choice, titles))
         save(figures.cv_figure(choice, titles), out, "rcca_cv")
-        said["rcca_cv"] = sentences.on_choice(choice, titles)
+        found["chosen"] = headlines.of_choice(choice)
     if "rcca_regs.md" in out:
         write_csv(out["rcca_regs.csv"], by_reg)
         write_markdown(out["rcca_regs.md"], grid_tables.reg_blocks(by_reg, titles))
-        said["rcca_regs"] = sentences.on_regs(by_reg, titles)
         gaps = grid_tables.gaps(grid, series)
         foretold = grid_tables.overfitting(gaps)
         write_csv(out["rcca_overfitting.csv"], foretold)
         write_markdown(out["rcca_overfitting.md"], grid_tables.overfitting_blocks(foretold))
-        save(figures.overfitting_figure(gaps, titles, series), out, "rcca_overfitting")
-        said["rcca_overfitting"] = sentences.on_overfitting(foretold)
+        save(figures.overfitting_figure(gaps, titles, series), out, "rcca_overfitting", columns=2)
+        found["overfitting"] = headlines.of_overfitting(foretold)
     if "rcca_linear.md" in out:
         linear, not_tuned = outcomes.rows("linear", columns=grid_tables.LINEAR_COLUMNS)
         tuned = grid_tables.linear_summary(linear, published, paper)
         names = {name: titles[name] for name in asked.tuned}
         write_csv(out["rcca_linear.csv"], tuned)
         write_markdown(out["rcca_linear.md"], grid_tables.linear_blocks(tuned, not_tuned, names))
-        said["rcca_linear"] = sentences.on_linear(tuned, titles)
     if "rcca_variants.md" in out:
         compared = tables.beside_base(sums, asked.variants)
         write_csv(out["rcca_variants.csv"], compared)
         write_markdown(out["rcca_variants.md"], tables.variant_blocks(compared, titles))
-        said["rcca_variants"] = sentences.on_variants(compared, titles)
     if "baselines.md" in out:
         search, _ = outcomes.rows("search", columns=baselines_tables.SEARCH_COLUMNS)
         baselines = baselines_tables.baselines_summary(fits, sums, published, paper)
         write_csv(out["baselines.csv"], baselines)
         names = {name: titles[name] for name in asked.compared}
-        found = curve, search, kernel, not_run, names
-        write_markdown(out["baselines.md"], baselines_tables.baseline_blocks(baselines, *found))
-        said["baselines"] = sentences.on_baselines(baselines, titles, series)
+        fitted = curve, search, kernel, not_run, names
+        blocks = baselines_tables.baseline_blocks(baselines, *fitted)
+        write_markdown(out["baselines.md"], blocks)
+        found |= headlines.of_baselines(baselines)
     if "baselines_race.csv" in out:
         write_csv(out["baselines_race.csv"], baselines_tables.race(curve, summary))
-    write_sentences(out, said)
+    write_numbers(out["numbers.json"], found)
 
 
 if __name__ == "__main__":

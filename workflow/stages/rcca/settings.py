@@ -26,7 +26,8 @@ from workflow.lib.resources import PROCESSES_MB, fit_mem_mb
 
 # Up to which m a timed fit takes seconds, and is repeated.
 REPEATED_FEATURES = 3000
-TIMED_REPEATS = 3
+# The interval of a median takes six times at least.
+TIMED_REPEATS, SVD_REPEATS = 3, 6
 # Of a training row: while a split is drawn and checked; while rows are looked up among others.
 SPLIT_BYTES, LEAK_BYTES = 40, 110
 # A variant takes these from its experiment unless it gives its own.
@@ -261,7 +262,7 @@ class Experiment(models.Experiment):
                 yield "timing", f"{feature_map}-m{m}", "fit", first | timed
         nonlinear = [feature_map for feature_map in self.maps if feature_map != "linear"]
         if self.timing and nonlinear:
-            times = {"features": self.timing, "times": TIMED_REPEATS}
+            times = {"features": self.timing, "times": SVD_REPEATS}
             first = self.job(**own, feature_map=nonlinear[0], repeat=0)
             yield "svd", nonlinear[0], "fit", first | times
         yield "leaks", "all", "leaks", {}

@@ -1,25 +1,13 @@
-"""The figures of the rpca stage: agreement against m, first components, seconds against n."""
+"""Charts of the rpca stage: agreement against m, first components, seconds against n."""
 
 from collections.abc import Mapping
-from itertools import product
+from itertools import cycle
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
-from workflow.lib.figures import (
-    CLASSES,
-    FAINT,
-    LOOK,
-    STYLE,
-    end_labels,
-    legend,
-    log_axis,
-    panels,
-    wrapped,
-)
+from workflow.lib.chart import Note, Panel, Series, level, linear, logarithmic, plain
 
 # In the order in which methods are shown.
 NAMES = {
@@ -34,12 +22,14 @@ NAMES = {
 }
 VALUES = {"pca": "eigenvalues", "cca": "correlations"}
 MERITS = {"pca": "accuracy of {} components", "cca": "test correlation, sum of {}"}
-_MEASURES = {
-    "value_error": "relative error of {}",
-    "mean_angle": "mean principal angle, °",
-    "kernel_error": r"$\|\hat K - K\|\,/\,\|K\|$",
+_LOOKS = {
+    "linear": ("linear", "linear"),
+    "exact": ("kernel", "exact"),
+    "leading": ("kernel", "exact, leading"),
+    "fourier": ("fourier", "Fourier"),
+    "nystroem": ("whitened", "Nyström, whitened"),
 }
-_TIMED = {"linear": "v", "exact": "D", "leading": "P"}
+_SECONDS = {0.001: "1 ms", 0.01: "10 ms", 0.1: "0.1 s", 1: "1 s", 10: "10 s", 100: "100 s"}
 
 
 def power(row: Any, name: str) -> str:
@@ -49,108 +39,99 @@ def power(row: Any, name: str) -> str:
 
 
 def agreement_figure(
-    errors: pd.DataFrame, merits: pd.DataFrame, analysis: str, titles: Mapping[str, str]
-) -> Figure:
-    """Distance from the exact kernel method against m, by summaries: four panels per experiment."""
-    summary = errors[errors["analysis"] == analysis]
-    merit = merits[merits["analysis"] == analysis]
-    names = list(dict.fromkeys(summary["experiment"]))
-    with matplotlib.rc_context(STYLE):
-        places = list(product(names, (*_MEASURES, "merit")))
-        figure, axes_of = panels(places, panels_a_row=2, size=(3.5, 2.3))
-        for (name, measure), axes in axes_of.items():
+    errors: pd.DataFrame, merits: pd.DataFrame, titles: Mapping[str, str]
+) -> list[Panel]:
+    """Angle to the exact components and merit of a task against m: two panels per analysis.
+
+    The first experiment of each analysis is drawn; tables have all.
+    """
+    panels = []
+    for analysis, names in NAMES.items():
+        summary = errors[errors["analysis"] == analysis]
+        for name in summary["experiment"].iloc[:1]:
             own = summary[summary["experiment"] == name]
-            if measure == "merit":
-                rows = merit[merit["experiment"] == name]
-                rows = rows[rows["components"] == rows["components"].max()]
-                label = MERITS[analysis].format(rows["components"].iloc[0])
-            else:
-                rows, label = own, _MEASURES[measure].format(VALUES[analysis])
-                fourier = own[own["method"] == "fourier"]
-                guide = (fourier["m"] / fourier["m"].iloc[0]) ** -0.5
-                guide *= fourier[f"{measure}_mean"].iloc[0]
-                axes.plot(fourier["m"], guide, color=FAINT, label="$\\propto m^{-1/2}$")
-                axes.set_yscale("log")
-            _bands(axes, rows, measure, NAMES[analysis])
-            log_axis(axes, own["m"], "number of random features $m$")
-            axes.set_ylabel(label)
-            if measure == "value_error":
-                axes.set_title(f"{wrapped(titles[name])}, $n = {own['n'].iloc[0]}$", loc="left")
-        legend(figure, list(axes_of.values())[::-1])
-    return figure
+            merit = merits[(merits["analysis"] == analysis) & (merits["experiment"] == name)]
+            merit = merit[merit["components"] == merit["components"].max()]
+            x = logarithmic([own["m"]], "random features m", _sizes(own["m"]))
+            kernel = names["exact"].removeprefix("exact ")
+            title = f"{titles[name]}: {kernel}, n = {own['n'].iloc[0]:,}"
+            angles = _against_m(own, "mean_angle", x)
+            tasks = _against_m(merit, "merit", x)
+            angle = linear(
+                [mark.y for mark in angles],
+                "mean angle to the exact components",
+                zero=True,
+                unit="°",
+            )
+            task = linear(
+                [mark.y for mark in tasks], MERITS[analysis].format(merit["components"].iloc[0])
+            )
+            panels += [Panel(x, angle, angles, title, 270), Panel(x, task, tasks, " ", 270)]
+    return panels
 
 
-def _bands(axes: Any, rows: pd.DataFrame, measure: str, names: Mapping[str, str]) -> None:
-    """Draw means with bands from the least to the largest; a level where m is not varied."""
-    for method, group in rows.groupby("method", sort=False):
-        look, label = LOOK[str(method)], names[str(method)]
-        if "marker" not in look:
-            axes.axhline(group[f"{measure}_mean"].iloc[0], label=label, **look)
-            continue
-        axes.plot(group["m"], group[f"{measure}_mean"], label=label, **look)
-        band = group[f"{measure}_min"], group[f"{measure}_max"]
-        axes.fill_between(group["m"], *band, color=look["color"], alpha=0.2, linewidth=0)
+def _sizes(values: "pd.Series[float]") -> dict[float, str]:
+    return {float(m): plain(float(m)) for m in sorted(set(values.dropna()))}
 
 
-def scatter_figure(scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """First two principal components by class, one row per experiment and a panel per method."""
-    groups: dict[Any, pd.DataFrame] = dict(
-        iter(scores.groupby(["experiment", "method"], sort=False))
-    )
-    with matplotlib.rc_context({**STYLE, "axes.grid": False}):
-        figure, axes_of = panels(list(groups), panels_a_row=4, size=(1.8, 2.1))
-        for (name, method), axes in axes_of.items():
-            rows = groups[name, method]
-            for label, group in rows.groupby("label"):
-                axes.scatter(
-                    group["component_1"],
-                    group["component_2"],
-                    s=12,
-                    marker=f"${label}$",
-                    color=CLASSES[int(str(label)) % len(CLASSES)],
-                    linewidths=0.2,
-                    rasterized=True,  # thousands of glyphs would be most of the page
-                )
-            size = f"$m = {rows['m'].iloc[0]}$" if "marker" in LOOK[method] else ""
-            axes.set_title(f"{NAMES['pca'][method]}\n{size}")
-            lead = f"{titles[name]}\n" if method == "linear" else ""
-            axes.set(xlabel="component 1", ylabel=f"{lead}component 2", xticks=[], yticks=[])
-    return figure
+def _against_m(rows: pd.DataFrame, measure: str, x: Any) -> list[Series]:
+    """Draw means with ranges; a level where m is not varied."""
+    marks = []
+    for method, own in rows.groupby("method", sort=False):
+        look, name = _LOOKS[str(method)]
+        mean = own[f"{measure}_mean"].to_numpy()
+        if method in ("fourier", "nystroem"):
+            ends = own[f"{measure}_min"].to_numpy(), own[f"{measure}_max"].to_numpy()
+            marks.append(Series(look, own["m"], mean, name, name, *ends))
+        else:
+            marks.append(level(look, x, mean[0], name, name))
+    return marks
 
 
-def times_figure(times: pd.DataFrame, laws: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Wall time against n, one panel per experiment and analysis, with the fitted power laws."""
-    groups: dict[Any, pd.DataFrame] = dict(
-        iter(times.groupby(["experiment", "analysis"], sort=False))
-    )
-    with matplotlib.rc_context(STYLE):
-        figure, axes_of = panels(list(groups), panels_a_row=1, size=(7.0, 2.9))
-        for (name, analysis), axes in axes_of.items():
-            rows = groups[name, analysis]
-            own = laws[(laws["experiment"] == name) & (laws["analysis"] == analysis)]
-            _laws(axes, rows, own.set_index("method"), NAMES[analysis])
-            axes.set(xscale="log", yscale="log", xlabel="number of rows $n$", ylabel="seconds")
-            threads = rows["threads"].iloc[0]
-            axes.set_title(f"{titles[name]}, {analysis.upper()}, threads: {threads}", loc="left")
-            axes.set_xmargin(0.02)
-            end_labels(axes)
-    return figure
+def scatter_figure(scores: pd.DataFrame, titles: Mapping[str, str]) -> list[Panel]:
+    """First two principal components of the experiment with fewest classes, a panel per method."""
+    if not len(scores):
+        return []
+    classes = scores.groupby("experiment", sort=False)["label"].nunique()
+    rows = scores[scores["experiment"] == classes.idxmin()]
+    looks = ("fourier", "nystroem", "dcca", "kernel", "other", "linear", "whitened")
+    panels = []
+    for method, own in rows.groupby("method", sort=False):
+        marks = [
+            Series(look, group["component_1"], group["component_2"], dots=True, line=False)
+            for look, (_, group) in zip(cycle(looks), own.groupby("label"), strict=False)
+        ]
+        x, y = linear([own["component_1"]]), linear([own["component_2"]])
+        size = f", m = {own['m'].iloc[0]:.0f}" if method in ("fourier", "nystroem") else ""
+        panels.append(Panel(x, y, marks, f"{NAMES['pca'][str(method)]}{size}", bare=True))
+    return panels
 
 
-def _laws(axes: Any, times: pd.DataFrame, laws: pd.DataFrame, names: Mapping[str, str]) -> None:
-    """Draw medians with bars from the least to the largest, and the laws up to the largest n."""
-    for method, name in names.items():
-        seconds = times[times["method"] == method].groupby("n")["seconds"]
-        if not len(seconds):
-            continue
-        kernel = LOOK["exact"] if method == "leading" else LOOK[method]
-        look = {"color": kernel["color"], "marker": kernel.get("marker", _TIMED.get(method))}
-        if method in laws.index:
-            law = laws.loc[method]
-            n = np.array([law["n_from"], times["n"].max()], float)
-            line = law["factor"] * n ** law["exponent"]
-            name = f"{name}: $n^{{{power(law, 'exponent')}}}$"
-            axes.plot(n, line, color=look["color"], linestyle=":", linewidth=1.0, label=name)
-        median = seconds.median()
-        bars = median - seconds.min(), seconds.max() - median
-        axes.errorbar(median.index, median, bars, capsize=2.5, linestyle="none", label=name, **look)
+def times_figure(times: pd.DataFrame, laws: pd.DataFrame, titles: Mapping[str, str]) -> list[Panel]:
+    """Median wall time against n with its range, a panel per experiment and analysis."""
+    panels = []
+    for (name, analysis), rows in times.groupby(["experiment", "analysis"], sort=False):
+        own = laws[(laws["experiment"] == name) & (laws["analysis"] == analysis)]
+        powers = dict(zip(own["method"], own["exponent"], strict=True))
+        marks: list[Any] = []
+        for method in NAMES[str(analysis)]:
+            seconds = rows[rows["method"] == method].groupby("n")["seconds"]
+            if len(seconds):
+                look, label = _LOOKS[method]
+                named = f"{label}, n{_raised(powers[method])}" if method in powers else label
+                median, n = seconds.median().to_numpy(), np.array([*seconds.groups])
+                ends = seconds.min().to_numpy(), seconds.max().to_numpy()
+                is_longest = n[-1] == rows["n"].max()
+                marks.append(Series(look, n, median, label, named if is_longest else "", *ends))
+                if not is_longest:
+                    marks.append(Note(n[-1], median[-1], named, look, dx=8, dy=-5))
+        x = logarithmic([rows["n"]], "rows n")
+        y = logarithmic([rows["seconds"]], "time of a fit", _SECONDS)
+        threads = rows["threads"].iloc[0]
+        title = f"{titles[str(name)]}, {str(analysis).upper()}, threads: {threads}"
+        panels.append(Panel(x, y, marks, title, 330))
+    return panels
+
+
+def _raised(exponent: float) -> str:
+    return f"{exponent:.1f}".translate(str.maketrans("-.0123456789", "⁻·⁰¹²³⁴⁵⁶⁷⁸⁹"))

@@ -6,21 +6,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workflow.lib.figures import save
+from workflow.lib.chart import save
 from workflow.lib.job import by_name, job
 from workflow.lib.outcomes import Outcomes, gathered
 from workflow.lib.provenance import write_csv, write_text
 from workflow.lib.tables import (
-    FEATURES,
     at_largest_m,
     by_experiment,
-    by_title,
     fitted_exponent,
     number,
-    sentence,
-    span,
     titled_table,
-    write_sentences,
+    write_numbers,
 )
 from workflow.stages.rpca.figures import (
     MERITS,
@@ -220,70 +216,30 @@ def _times_block(title: str, times: pd.DataFrame) -> str:
     return titled_table(lead, header, rows)
 
 
-def on_agreement(summary: pd.DataFrame, titles: Titles) -> str:
-    """Say how near the randomized components are to the exact ones at the largest m."""
-    clauses = []
+def numbers(summary: pd.DataFrame, laws: pd.DataFrame, times: pd.DataFrame) -> dict[str, Any]:
+    """Give angles at the largest m, and seconds at the largest n, if need be extrapolated."""
+    found: dict[str, Any] = {}
     for (name, analysis), rows in summary.groupby(["experiment", "analysis"], sort=False):
-        angles = at_largest_m(rows).set_index("method")["mean_angle_mean"]
-        parts = [f"{FEATURES[str(method)]} {angle:.1f}°" for method, angle in angles.items()]
-        clauses.append(f"{titles[str(name)]}, {str(analysis).upper()}: {', '.join(parts)}")
-    return sentence(clauses, "mean angle to the exact components at the largest m")
-
-
-def on_errors(summary: pd.DataFrame, rates: pd.DataFrame, analysis: str, titles: Titles) -> str:
-    """Say how large the errors of the leading values are at the largest m, and how they fall."""
-    laws = rates[rates["measure"] == "value_error"]
-
-    def say(rows: pd.DataFrame) -> list[str]:
-        return [
-            f"{FEATURES[row['method']]} {100 * row['value_error_mean']:.2g} % at m = {row['m']:.0f}"
-            + (f" (like m^{power(row, 'rate')})" if pd.notna(row["rate"]) else "")
-            for row in at_largest_m(rows).to_dict("records")
-        ]
-
-    rows = summary[summary["analysis"] == analysis].merge(laws, "left", KEYS)
-    return by_title(rows, titles, say, f"relative error of the leading {VALUES[analysis]}")
-
-
-def on_scatter(scores: pd.DataFrame, titles: Titles) -> str:
-    """Say how well the first component of each method follows that of exact kernel PCA."""
-
-    def say(rows: pd.DataFrame) -> list[str]:
-        first = {method: own["component_1"].to_numpy() for method, own in rows.groupby("method")}
-        return [
-            f"{name} {abs(np.corrcoef(first[method], first['exact'])[0, 1]):.2f}"
-            for method, name in NAMES["pca"].items()
-            if method in first and method != "exact"
-        ]
-
-    return by_title(
-        scores, titles, say, "correlation of the first component with exact kernel PCA's"
-    )
-
-
-def on_evaluation(summary: pd.DataFrame, titles: Titles) -> str:
-    """Say how many times as long the slower map of each pair takes."""
-
-    def say(rows: pd.DataFrame) -> list[str]:
-        return [
-            f"{EVALUATED[one]} over {EVALUATED[other]} " + span(rows[f"{one}_over_{other}_median"])
-            for one, other in RATIOS
-        ]
-
-    return by_title(summary, titles, say, "seconds of one map over those of another")
-
-
-def on_times(laws: pd.DataFrame, titles: Titles) -> str:
-    """Say how the time of each method grows with n."""
-
-    def say(rows: pd.DataFrame) -> list[str]:
-        return [
-            f"{NAMES[row['analysis']][row['method']]} n^{row['exponent']:.2f}"
+        own: dict[str, Any] = {"n": rows["n"].iloc[0]}
+        for row in at_largest_m(rows).to_dict("records"):
+            own[row["method"]] = {"angle": row["mean_angle_mean"], "m": row["m"]}
+        found.setdefault(str(name), {})[str(analysis)] = own
+    for (name, analysis), rows in laws.groupby(["experiment", "analysis"], sort=False):
+        timed = times[(times["experiment"] == name) & (times["analysis"] == analysis)]
+        most = timed["n"].max()
+        seconds = {
+            row["method"]: {
+                "exponent": row["exponent"],
+                "seconds": row["factor"] * most ** row["exponent"]
+                if row["n_to"] < most
+                else row["seconds"],
+                "extrapolated": row["n_to"] < most,
+            }
             for row in rows.to_dict("records")
-        ]
-
-    shown = laws[laws["method"].isin(["exact", *FEATURES])]
-    return by_title(shown, titles, say, "growth of the wall time")
+        }
+        own = found.setdefault(str(name), {}).setdefault(str(analysis), {})
+        own["times"] = {"n": most, **seconds}
+    return found
 
 
 def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -> None:
@@ -315,23 +271,14 @@ def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -
     write_csv(out["rpca_rates.csv"], powers)
     write_csv(out["rpca_exponents.csv"], laws)
     figures = {
-        "rpca_pca": agreement_figure(summary, merit, "pca", titles),
-        "rpca_cca": agreement_figure(summary, merit, "cca", titles),
-        "rpca_scatter": scatter_figure(scores, titles),
-        "rpca_times": times_figure(times, laws, titles),
+        "rpca": (agreement_figure(summary, merit, titles), 2),
+        "rpca_scatter": (scatter_figure(scores, titles), 4),
+        "rpca_times": (times_figure(times, laws, titles), 1),
     }
-    for name, figure in figures.items():
+    for name, (figure, columns) in figures.items():
         if f"{name}.svg" in out:
-            save(figure, out, name)
-    said = {
-        "rpca": on_agreement(summary, titles),
-        "rpca_pca": on_errors(summary, powers, "pca", titles),
-        "rpca_cca": on_errors(summary, powers, "cca", titles),
-        "rpca_scatter": on_scatter(scores, titles),
-        "rpca_times": on_times(laws, titles),
-        "rpca_evaluation": on_evaluation(evaluated, titles),
-    }
-    write_sentences(out, said)
+            save(figure, out, name, columns=columns)
+    write_numbers(out["numbers.json"], numbers(summary, laws, times))
 
 
 if __name__ == "__main__":

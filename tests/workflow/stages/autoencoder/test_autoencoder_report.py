@@ -1,10 +1,17 @@
 """Table and figures of the autoencoder stage, made from small fixed frames."""
 
+import html
+import re
+from base64 import b64decode
+from io import BytesIO
+
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from projects import ROOT
+from workflow.lib.chart import has_marks
 from workflow.stages.autoencoder import figures, report
 from workflow.stages.autoencoder.fit import to_png
 
@@ -81,13 +88,20 @@ def test_what_was_not_run_says_why():
     assert table(nothing, reasons, TITLES).count("not run, no source") == 2
     summary = report.autoencoder_summary(nothing)
     pictures = pd.DataFrame(columns=figures.PICTURE_COLUMNS)
-    (axes,) = figures.reconstructions_figure(pictures, summary, TITLES).axes
-    assert not axes.axison
+    drawn = figures.reconstructions_figures(pictures, summary, TITLES)
+    assert not any(map(has_marks, drawn.values()))
 
 
-def test_reconstructions_stand_below_the_pictures_with_their_errors():
-    (axes,) = figures.reconstructions_figure(PICTURES, SUMMARY, TITLES).axes
-    labels = [label.get_text().replace("\n", " ") for label in axes.get_yticklabels()]
-    assert labels[:2] == ["unseen test picture", "RPCA (median) error 0.1250"]
-    assert len(labels) == len(figures.NAMES)
-    assert axes.get_images()[0].get_array().shape == (len(figures.NAMES) * 5, 3 * 5, 3)
+def test_reconstructions_change_places_below_the_pictures_and_have_their_errors():
+    drawn = figures.reconstructions_figures(PICTURES, SUMMARY, TITLES)
+    for name, count in (("autoencoder", 3), ("autoencoder-narrow", 2)):
+        svg = drawn[name]
+        assert has_marks(svg)
+        assert re.findall('data-name="(.*?)"', svg) == [
+            html.escape(n) for n in figures.NAMES.values()
+        ]
+        assert svg.count("behind") - svg.count(".behind") == len(figures.NAMES) - 1
+        assert "RPCA (median): error 0.125" in svg
+        pictures = re.findall('base64,(.*?)"', svg)
+        assert len(pictures) == 1 + len(figures.NAMES)
+        assert Image.open(BytesIO(b64decode(pictures[0]))).size == (count * 5, 5)

@@ -7,14 +7,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workflow.stages.bounds.figures import bounds_figure, theorem4_figure, tightness_figure
+from projects import drawn
+from workflow.lib.chart import Note
+from workflow.stages.bounds.figures import (
+    bounds_figure,
+    correlations_figure,
+    theorem4_figure,
+    tightness_figure,
+)
 from workflow.stages.bounds.report import (
     BOUNDS,
     against_m,
     against_the_bound,
     bounds_table,
     draws,
-    on_tightness,
+    of_tightness,
     pieces,
     points,
     power_laws,
@@ -141,37 +148,29 @@ def test_table_has_the_papers_columns_only_where_they_are_known():
 @pytest.mark.parametrize("sweeps", [["stated", "other"], ["stated"], []])
 def test_figure_is_over_the_paper_s_norms_where_all_are_known(sweeps):
     _, summary = summarised(sweeps)
-    figure = bounds_figure(summary, TITLES)
-    axes = [panel for panel in figure.axes if panel.get_title()]
-    assert len(axes) == 5
-    known = sweeps == ["stated", "other"]
+    rpca, rcca = bounds_figure(summary, TITLES)
     ours = summary[(summary["experiment"] == "stated") & (summary["panel"] == "rpca")]
     ours = ours[ours["varying"] == "n"]
-    over = ours["published" if known else "bound_printed"]
-    drawn = next(bars.lines[0] for bars in axes[0].containers if bars.get_label() == "stated width")
-    assert list(drawn.get_ydata()) == pytest.approx((ours["mean"] / over).tolist())
-    for panel in axes:
-        assert panel.get_ylabel() == ("norm / paper's norm" if known else "norm / printed bound")
-        labels = panel.get_legend_handles_labels()[1]
-        assert set(labels) == {*TITLES.values(), *(["paper"] if sweeps else [])}
+    over = ours["published" if sweeps else "bound_printed"]
+    points = drawn(rpca)
+    assert [y for _, y in points["stated width"]] == pytest.approx((ours["mean"] / over).tolist())
+    for panel in (rpca, rcca):
+        assert panel.y.title.endswith("the paper's" if sweeps else "the printed bound")
+        assert set(drawn(panel)) == {*TITLES.values(), *(["paper"] if sweeps else [])}
 
 
-def test_error_stands_between_its_bounds_in_the_figure_and_the_sentence():
+def test_error_stands_between_its_bounds_in_the_figure_and_the_numbers():
     _, summary = summarised()
-    axes = tightness_figure(summary, BOUNDS).axes[0]
-    lines = {line.get_label(): line.get_ydata() for line in axes.lines}
+    lines = drawn(tightness_figure(summary, BOUNDS)[0])
     own = summary[(summary["experiment"] == "stated") & (summary["panel"] == "rpca")]
     own = own[own["varying"] == "n"]
-    error = lines["error, root mean square"]
-    assert list(error) == pytest.approx((own["rms"] * np.sqrt(own["m"]) / own["n"]).tolist())
-    assert list(lines["n/√m"]) == pytest.approx([1.0] * len(own))
+    error = (own["rms"] * np.sqrt(own["m"]) / own["n"]).tolist()
+    assert [y for _, y in lines["error"]] == pytest.approx(error)
+    assert [y for _, y in lines["n/√m"]] == pytest.approx([1.0] * len(own))
     assert BOUNDS["bound_proved"] not in lines
-    texts = {text.get_text() for text in axes.texts}
-    assert texts == set(lines)
-    said = on_tightness(tightness(summary), TITLES)
+    found = of_tightness(tightness(summary))["stated"]["rpca"]
     ratio = own["bound_frobenius"] / own["rms"]
-    assert said.startswith("Stated width, bounds over error: as printed ")
-    assert f"n·√(3/(2m)) {ratio.min():.2f}, " in said
+    assert found["bound_frobenius"]["least"] <= ratio.min()
 
 
 def counterexample():
@@ -198,12 +197,18 @@ def test_the_smaller_of_two_bounds_on_correlations_counts():
     )
 
 
-def test_theorem_4_figure_has_a_panel_per_gamma_and_one_more():
-    figure = theorem4_figure(counterexample(), correlations())
-    titles = [axes.get_title() for axes in figure.axes]
-    assert [title[-5:] for title in titles] == ["0.001", "$ = 1", " = 50"]
-    bars = figure.axes[0].containers[1]
-    where = {"features": "unit", "gamma": 1e-3, "n": 1000}
+def test_theorem_4_figure_is_of_the_worst_case_and_names_each_peak():
+    (panel,) = theorem4_figure(counterexample())
+    worst = counterexample()["excess"].idxmax()
+    where = counterexample().loc[worst, ["features", "gamma"]].to_dict() | {"n": 1000}
     excess = [row(counterexample(), **where, ratio=ratio)["excess"] for ratio in (0.5, 2.0)]
-    assert bars.get_label() == "n = 1000"
-    assert bars.lines[0].get_ydata() == pytest.approx(excess)
+    assert [y for _, y in drawn(panel)["n = 1000"]] == pytest.approx(excess)
+    labels = [mark.text for mark in panel.marks if isinstance(mark, Note)]
+    assert f"n = 1,000: {counterexample()['excess'].max():.2f}×" in labels
+
+
+def test_figure_of_correlations_has_the_bound_where_it_says_something():
+    (panel,) = correlations_figure(correlations())
+    bounds = {name: points for name, points in drawn(panel).items() if name.startswith("bound")}
+    assert all(y <= 2 for points in bounds.values() for _, y in points)
+    assert bounds["bound, γ = 1000"][0][1] == pytest.approx(0.1 * np.sqrt(1.5 / 25))

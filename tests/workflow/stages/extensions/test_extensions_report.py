@@ -5,7 +5,7 @@ import io
 import pandas as pd
 import pytest
 
-from projects import svg_of
+from projects import drawn
 from workflow.stages.extensions import figures, report
 
 TITLES = {"rings": "two rings", "subset": "digits, some"}
@@ -64,36 +64,34 @@ def test_what_was_not_clustered_says_why_or_how_large_it_is():
     assert "would need 39 GB" in report.clustering_table(whole, TITLES, {})
 
 
-def test_agreement_with_exact_clusters_is_drawn_for_the_subset_alone():
-    figure = figures.clustering_figure(clusters("rings", "subset"), frame(POINTS), TITLES)
-    *above, rings, subset = figure.axes
+def test_shapes_and_agreement_are_drawn():
+    panels = figures.shapes_figure(frame(POINTS), TITLES)
     names = ["k-means", "randomized, Nyström"]
-    assert [axes.get_title() for axes in above] == [f"two rings:\n{name}" for name in names]
-    assert subset.get_title("left") == "digits, some, n = 4"
-    label = "randomized, Fourier: with exact clusters"
-    assert label in subset.get_legend_handles_labels()[1]
-    assert label not in rings.get_legend_handles_labels()[1]
+    assert [panel.title for panel in panels] == [f"two rings: {name}" for name in names]
+    rings, subset = figures.clustering_figure(clusters("rings", "subset"), TITLES)
+    assert subset.title == "digits, some, n = 4"
+    assert drawn(rings).keys() == set(figures.CLUSTERINGS.values())
 
 
 def test_errors_are_drawn_for_all_classifiers_or_say_why_there_are_none():
     summary = report.discriminants_summary(frame(ERRORS))
-    (axes,) = figures.discriminants_figure(summary, "digits").axes
-    assert {text.get_text() for text in axes.texts} == set(figures.CLASSIFIERS.values())
+    (panel,) = figures.discriminants_figure(summary, "digits")
+    assert {mark.label for mark in panel.marks} == set(figures.CLASSIFIERS.values())
     missing = report.discriminants_table(NO_ERRORS, "digits", "no source")
     assert missing == "**digits**: not run, no source\n"
 
 
 def test_powers_have_a_standard_error():
-    (axes,) = figures.dependence_figure(frame(POWER)).axes
-    pearson = axes.containers[0]
-    assert pearson.lines[0].get_ydata().tolist() == [1.0, 0.5]
-    ends = [segment[:, 1].tolist() for segment in pearson.lines[2][0].get_segments()]
+    panel = figures.dependence_figure(frame(POWER))[0]
+    pearson = next(mark for mark in panel.marks if mark.name == "Pearson")
+    assert pearson.y.tolist() == [1.0, 0.5]
     half = (0.5 * 0.5 / 30) ** 0.5
-    assert ends == [[1.0, 1.0], pytest.approx([0.5 - half, 0.5 + half])]
+    assert pearson.low.tolist() == pytest.approx([1.0, 0.5 - half])
+    assert pearson.high.tolist() == pytest.approx([1.0, 0.5 + half])
 
 
-def test_figures_are_drawn_without_shapes_and_without_rows(tmp_path):
-    assert len(figures.clustering_figure(clusters("subset"), NO_POINTS, TITLES).axes) == 1
-    assert svg_of(figures.clustering_figure(NO_CLUSTERS, NO_POINTS, TITLES), tmp_path)
-    (blank,) = figures.discriminants_figure(NO_ERRORS, "digits").axes
-    assert not blank.axison
+def test_figures_are_drawn_without_shapes_and_without_rows():
+    assert len(figures.clustering_figure(clusters("subset"), TITLES)) == 1
+    assert figures.shapes_figure(NO_POINTS, TITLES) == []
+    assert figures.clustering_figure(NO_CLUSTERS, TITLES) == []
+    assert figures.discriminants_figure(NO_ERRORS, "digits") == []

@@ -8,18 +8,17 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from projects import write_with_record
+from projects import drawn, write_with_record
 from workflow.lib.claims import judge, read_claims
-from workflow.lib.figures import save
-from workflow.stages.lupi.figures import differences_figure, methods_figure, reg_figure
+from workflow.stages.lupi.figures import gains_figure
 from workflow.stages.lupi.names import METHOD_NAMES
 from workflow.stages.lupi.report import (
     blocks,
     conclusion,
     lupi_pairs,
     lupi_summary,
+    numbers,
     published_pair,
-    say,
     table,
     verdict,
 )
@@ -148,54 +147,37 @@ def test_conclusion_follows_the_numbers(levels, says):
     assert [words for words in says if words not in found] == []
 
 
-def test_sentences_say_what_the_first_experiment_shows():
+def test_numbers_are_the_gains_by_method_and_preprocessing():
     accuracy = pd.concat([accuracies(["raw"]), accuracies(["raw"]).assign(experiment="gone")])
     pairs = lupi_pairs(accuracy)
-    settings = pd.concat([accuracy, accuracy.assign(reg=10.0, test_accuracy=70.0)])
-    found = say(lupi_summary(accuracy, {"awa": PAPER}), pairs, settings, {"awa": PAPER}, TITLES)
+    found = numbers(pairs, {"awa": PAPER})
     row = pairs[(pairs["method"] == "rcca") & (pairs["reference"] == "surf")].iloc[0]
-    gain = f"{row['difference']:+.2f} with raw counts [{row['low']:+.2f}, {row['high']:+.2f}]"
-    says = f"Animals: RCCA minus regular features, in points: {gain}"
-    assert found["lupi"] == f"{says}; the paper's +7.58."
-    assert "; the largest mean gain is +4." in found["lupi_methods"]
-    assert found["lupi_reg"].startswith("Animals: over reg = 1 to 10 RCCA's accuracy is 6")
-    assert found["lupi_reg"].endswith(" to 70.00 % with raw counts.")
-    assert (
-        say(lupi_summary(accuracy, {"awa": PAPER}), pairs, settings, {}, TITLES)["lupi"]
-        == f"{says}."
-    )
+    assert found["awa"]["rcca"]["raw"]["difference"] == row["difference"]
+    assert found["awa"]["least"] == found["awa"]["most"] == row["relative"]
+    assert found["awa"]["paper"]["difference"] == pytest.approx(7.58, abs=0.01)
+    assert "paper" not in found["gone"]
 
 
-def ticks(axes):
-    return [label.get_text() for label in axes.get_yticklabels()]
+def test_figure_shows_gains_and_the_paper_s_beside_its_own_protocol_only():
+    pairs = lupi_pairs(accuracies())
+    (panel,) = gains_figure(pairs, {"awa": PAPER}, TITLES)
+    rows = [
+        "paper",
+        "true attributes, raw counts", "class-permuted attributes, raw counts",
+        "true attributes, Hellinger", "class-permuted attributes, Hellinger",
+    ]  # fmt: skip
+    assert list(panel.y.ticks.values()) == rows
+    assert drawn(panel)["paper"] == [[PAPER["difference"], 0]]
+    gain = by_pair(accuracies()).loc[("rcca", "surf", "raw", True), "difference"]
+    assert drawn(panel)[rows[1]] == [[pytest.approx(gain), 1]]
+    (panel,) = gains_figure(pairs, {}, TITLES)
+    assert list(panel.y.ticks.values()) == rows[1:]
 
 
-def test_figures_show_pairs_and_the_paper_s_beside_its_own_protocol_only():
-    accuracy = accuracies()
-    (axes,) = differences_figure(accuracy, PUBLISHED, {"awa": PAPER}, TITLES).axes
-    assert ticks(axes) == ["raw counts", "Hellinger", "paper"]
-    published = PUBLISHED["rcca_accuracy"] - PUBLISHED["surf_accuracy"]
-    drawn = {line.get_label(): line.get_xdata() for line in axes.lines}
-    assert list(drawn["paper"]) == published.tolist()
-    (axes,) = differences_figure(accuracy, PUBLISHED, {}, TITLES).axes
-    assert ticks(axes) == ["raw counts", "Hellinger"]
-    left, right = methods_figure(lupi_pairs(accuracy), {"awa": PAPER}, TITLES).axes
-    assert ticks(left) == list(METHOD_NAMES.values())[2:-2]
-    assert PAPER["difference"] in [line.get_xdata()[0] for line in right.lines]
-    other_reg = accuracy[accuracy["method"].isin(["rcca", "rcca-five"])].assign(reg=10.0)
-    axes, _ = reg_figure(pd.concat([accuracy, other_reg]), TITLES).axes
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "10"]
-    gain = by_pair(accuracy).loc[("rcca", "surf", "raw", True), "difference"]
-    assert axes.containers[0].lines[0].get_ydata() == pytest.approx([gain] * 2)
-
-
-def test_nothing_run_leaves_blank_figures_no_sentences_and_a_table_of_reasons(tmp_path):
+def test_nothing_run_leaves_blank_figures_no_numbers_and_a_table_of_reasons():
     nothing = accuracies().iloc[:0]
-    summary, pairs = lupi_summary(nothing, {}), lupi_pairs(nothing)
-    outputs = {name: str(tmp_path / name) for name in ("blank.svg", "blank.png")}
-    save(differences_figure(nothing, PUBLISHED, {"awa": PAPER}, TITLES), outputs, "blank")
-    save(methods_figure(pairs, {"awa": PAPER}, TITLES), outputs, "blank")
-    save(reg_figure(nothing, TITLES), outputs, "blank")
-    assert say(summary, pairs, nothing, {"awa": PAPER}, TITLES) == {}
+    pairs = lupi_pairs(nothing)
+    assert gains_figure(pairs, {"awa": PAPER}, TITLES) == []
+    assert numbers(pairs, {"awa": PAPER}) == {}
     found = text(verdict, nothing, {"awa": PAPER}, {"awa": "unavailable", **NOT_RUN})
     assert "**Animals**: not run, unavailable" in found

@@ -7,12 +7,14 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from projects import svg_of
+from projects import drawn
 from rnca import RCCA
 from workflow.data.audit import leak_lines
+from workflow.lib import chart
+from workflow.lib.chart import Arrow, Series
 from workflow.lib.claims import judge, ledger, read_claims
 from workflow.lib.outcomes import Outcomes
-from workflow.stages.rcca import baselines_tables, figures, grid_tables, sentences, tables
+from workflow.stages.rcca import baselines_tables, figures, grid_tables, headlines, tables
 from workflow.stages.rcca import table1 as t1
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -41,14 +43,6 @@ TIMING = frame(
     experiment="mnist",
 )
 FITS = baselines_tables.baseline_fits(golden("mnist.dcca"), golden("mnist.kcca"))
-CURVE = frame(
-    "method repeat epoch cpu_minutes tune_sum",
-    ("dcca", 0, 1, 0.6, 38.0),
-    ("dcca", 0, 2, 1.3, 47.1),
-    ("dcca", 1, 1, 0.65, 41.9),
-    ("dcca2013", 0, 1, 5.0, 38.0),
-    experiment="mnist",
-)
 
 
 def read(*names):
@@ -66,16 +60,8 @@ def full_table1(*names):
     return table1(*names, timings=TIMING, fits=FITS)
 
 
-def figure_of(summary, experiments=TITLES, regs=None):
-    regs = frame("experiment reg") if regs is None else regs
-    return figures.rcca_figure(summary, regs, PUBLISHED, experiments, TITLES)
-
-
-def lines_of(axes):
-    """Return the points of each line that has a name."""
-    named = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    lines = {name: getattr(each, "lines", [each])[0] for name, each in named.items()}
-    return {name: np.asarray(line.get_xydata()).tolist() for name, line in lines.items()}
+def figure_of(summary, experiments=TITLES):
+    return figures.rcca_figure(summary, PUBLISHED, experiments, TITLES)
 
 
 def test_latex_sets_every_character_as_it_stands():
@@ -93,40 +79,36 @@ def test_row_counts_that_differ_between_repeats_are_a_range():
 
 def test_minutes_figure_draws_timed_experiments_and_the_paper():
     summary = full_table1("mnist", "speech")
-    (axes,) = figures.minutes_figure(summary, CURVE, PUBLISHED, TITLES, TITLES).axes
-    points = lines_of(axes)
-    assert points["RCCA, Fourier"][0] == pytest.approx([0.185, 36.28], abs=0.01)
-    assert points["deep CCA (paper)"] == [[787.38, 39.7]]
-    assert points["deep CCA, tuning rows"] == [[0.6, 38.0], [1.3, 47.1]]
-    assert points["deep CCA, test rows"] == [pytest.approx([1.35, 46.98])]
+    (panel,) = figures.minutes_figure(summary, PUBLISHED, TITLES, TITLES)
+    points = drawn(panel)
+    assert points["Fourier"][0] == pytest.approx([0.185, 36.28], abs=0.01)
+    assert points["paper, deep CCA"] == [[787.38, 39.7]]
+    assert points["deep CCA"] == [pytest.approx([1.35, 46.98])]
     assert points["exact kernel CCA"] == [[0.1, 31.0], [0.4, 39.4]]
+    assert [mark.stop for mark in panel.marks if isinstance(mark, Arrow)] == [
+        pytest.approx([1.35, 46.98])
+    ]
     alone = table1("mnist", "speech", timings=TIMING)
-    (axes,) = figures.minutes_figure(alone, CURVE[:0], PUBLISHED, TITLES, TITLES).axes
-    maps = {"linear CCA", "RCCA, Fourier", "RCCA, Nyström"}
-    assert set(lines_of(axes)) == maps | {f"{name} (paper)" for name in (*maps, "deep CCA")}
+    (panel,) = figures.minutes_figure(alone, PUBLISHED, TITLES, TITLES)
+    maps = {"linear CCA", "Fourier", "Nyström"}
+    assert set(drawn(panel)) == maps | {f"paper, {name}" for name in (*maps, "deep CCA")}
 
 
-@pytest.mark.parametrize("names", [("xrmb",), ("mnist", "speech", "few")])
-def test_figure_is_the_same_every_time(tmp_path, names):
-    one, other = (svg_of(figure_of(table1(*names)), tmp_path) for _ in range(2))
+@pytest.mark.parametrize("width", [chart.HALF, chart.NARROW])
+def test_figure_is_the_same_every_time(width):
+    one, other = (chart.draw(figure_of(table1("mnist", "few")), width) for _ in range(2))
     assert one == other
 
 
 def test_figure_draws_the_paper_and_deep_cca_where_they_are():
-    summary = full_table1("mnist", "speech")
-    axes, strip, other = figure_of(summary).axes
-    mnist, speech = lines_of(axes), lines_of(other)
-    assert speech.keys() == {"linear CCA", "RCCA, Nyström"}
+    mnist, speech = map(drawn, figure_of(full_table1("mnist", "speech")))
+    assert speech.keys() == {"linear CCA", "Nyström"}
     assert mnist.keys() - speech.keys() == {
-        "RCCA, Fourier", "RCCA, Fourier (paper)", "RCCA, Nyström (paper)", "linear CCA (paper)",
-        "deep CCA", "deep CCA (paper)",
+        "Fourier", "paper, Fourier", "paper, Nyström", "paper, linear CCA", "deep CCA",
+        "paper, deep CCA",
     }  # fmt: skip
     assert [y for _, y in mnist["deep CCA"]] == pytest.approx([46.98, 46.98])
-    assert mnist["RCCA, Fourier (paper)"][0] == [1000, 36.31]
-    (hollow,) = (each for each in axes.lines if each.get_label() == "RCCA, Fourier (paper)")
-    assert hollow.get_markerfacecolor() == "white"
-    fourier = summary[summary["feature_map"] == "fourier"].dropna(subset="difference")
-    assert list(strip.lines[1].get_ydata()) == pytest.approx(fourier["difference"].tolist())
+    assert mnist["paper, Fourier"][0] == [1000, 36.31]
 
 
 def test_paper_stands_beside_its_own_protocol_dataset_and_number_of_components_only():
@@ -135,13 +117,8 @@ def test_paper_stands_beside_its_own_protocol_dataset_and_number_of_components_o
     assert published["difference"].tolist() == pytest.approx([0.2, -0.03, 0.62])
     summary = table1("mnist", experiments=["xrmb"])
     assert summary["paper"].isna().all()
-    (axes,) = figure_of(summary, ["xrmb"]).axes
-    assert not any("paper" in name for name in lines_of(axes))
-    # A single panel names its lines at their ends, from below in the order of the ends.
-    names = [text.get_text() for text in axes.texts]
-    assert names == sorted(lines_of(axes), key=lambda name: lines_of(axes)[name][-1][1])
-    heights = [text.xy[1] for text in axes.texts]
-    assert heights == sorted(heights)
+    (panel,) = figure_of(summary, ["xrmb"])
+    assert not any("paper" in name for name in drawn(panel))
 
 
 def test_other_regs_stand_beside_the_fixed_one_and_the_paper():
@@ -154,8 +131,8 @@ def test_other_regs_stand_beside_the_fixed_one_and_the_paper():
     found = grid_tables.by_reg(sums, pd.concat([grid, unrelated]), PUBLISHED, TITLES)
     nearest = grid_tables.nearest_reg(found, {"mnist": 1e-8})
     assert set(nearest["reg"]) == {1e-6}
-    figure = figure_of(table1("mnist"), regs=nearest)
-    assert lines_of(figure.axes[1])["RCCA, Nyström, reg 1e-06"] == [[1000, pytest.approx(0.02)]]
+    own = nearest[nearest["feature_map"] == "nystroem"].set_index("m")
+    assert own.loc[1000, "difference"] == pytest.approx(0.02)
     (lines,) = grid_tables.reg_blocks(found, TITLES)
     assert lines.header[-3:] == ["reg = 1e-08", "reg = 1e-06", "reg = 0.01"]
     assert [row[-3].count("**") for row in lines.cells] == [2] * len(lines.cells)
@@ -197,10 +174,11 @@ def test_overfitting_compares_gaps_with_degrees_of_freedom_per_row():
     median = np.median(abs(foretold - [0.1, 0.2]) / [0.1, 0.2])
     assert last["transfer_error"] == pytest.approx(median)
     assert rows["transfer_error"].notna().sum() == 2
-    assert f"with (d_x + d_y)/n {rank:.2f} to 1.00, with" in sentences.on_overfitting(rows)
-    axes, _, *_ = figures.overfitting_figure(found, {"e": "E", "o": "O"}, {}).axes
-    drawn = lines_of(axes)
-    assert drawn["RCCA, Fourier, unrelated pairs"] == [[pytest.approx(0.1), pytest.approx(0.5)]]
+    said = headlines.of_overfitting(rows)["d"]["effective_dimension"]
+    assert said["spearman"] == pytest.approx(rank)
+    panel, _ = figures.overfitting_figure(found, {"e": "E", "o": "O"}, {})
+    unrelated = drawn(panel)["Fourier, unrelated pairs"]
+    assert unrelated == [[pytest.approx(0.1), pytest.approx(0.5)]]
     one, _ = grid_tables.overfitting_blocks(rows)
     assert [row[:2] for row in one.cells] == [["RCCA, Fourier", "6"], ["all random features", "6"]]
 
@@ -241,7 +219,6 @@ def test_linear_cca_over_splits_stands_beside_the_paper():
     assert ends == pytest.approx(list(interval))
     (lines,) = grid_tables.linear_blocks(found, {}, {"mnist": "MNIST"})
     assert [row[0] for row in lines.cells] == ["untuned", "tuned"]
-    assert "MNIST: untuned 24.25 ± 6.01" in sentences.on_linear(found, {"mnist": "MNIST"})
 
 
 def test_leaks_of_test_rows_are_said():
@@ -274,8 +251,10 @@ CV = frame(
 def test_reg_is_chosen_on_training_rows_alone():
     choice = tables.chosen(tables.chosen_pairs(CV, {"e": 1e-8}), {})
     assert choice["on_edge"].tolist() == [True]
-    (axes,) = figures.cv_figure(choice, {"e": "E"}).axes
-    assert lines_of(axes) == {"RCCA, Fourier": [[10, pytest.approx(0.05)]]}
+    (panel,) = figures.cv_figure(choice, {"e": "E"})
+    fixed, gain = choice[["fixed_mean", "gain_mean"]].iloc[0]
+    assert gain == pytest.approx(0.05)
+    assert drawn(panel) == {"Fourier": [[pytest.approx(fixed + gain), 0]]}
 
 
 @pytest.mark.parametrize(
@@ -330,10 +309,14 @@ def test_speakers_are_drawn_beside_the_paper_where_it_can_be():
     _, _, over, _ = speech_series()
     fourier = over[over["feature_map"] == "fourier"].set_index("protocol")
     assert np.isnan(fourier.loc["utterances", "paper"])
-    axes, strip = figures.speakers_figure(over, {"z": "Z"}).axes
-    fourier = {f"RCCA, Fourier{rest}" for rest in ("", ", held out", " (paper)")}
-    assert lines_of(axes).keys() == {*fourier, "linear CCA", "linear CCA (paper)"}
-    assert strip.lines[1].get_ydata() == pytest.approx([41.0 - 62.0])
+    (panel,) = figures.speakers_figure(over, {"z": "Z"})
+    lines = [mark for mark in panel.marks if isinstance(mark, Series)]
+    states = {(mark.name, mark.state): np.asarray(mark.y).tolist() for mark in lines}
+    assert states.pop(("Fourier", "frames")) == pytest.approx([62.0])
+    assert states.pop(("Fourier", "utterances")) == pytest.approx([41.0])
+    linear = {("linear CCA", "frames"), ("linear CCA", "utterances")}
+    assert states.keys() == linear | {("paper, Fourier", "frames")}
+    assert list(panel.states) == ["frames", "utterances"]
 
 
 def test_series_of_one_dataset_has_no_interval_and_one_not_run_says_why():
