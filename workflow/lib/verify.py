@@ -268,10 +268,10 @@ def deviations(job: Job, record: Mapping[str, Any]) -> Iterator[str]:
 
 def tolerances(kind: str, rows: pd.DataFrame) -> Any:
     """Return what each cell of rows of a ``<stage>/<kind>`` may differ by; NaN if by anything."""
-    numbers = rows.apply(pd.to_numeric, errors="coerce")
+    numbers = rows.apply(pd.to_numeric, errors="coerce").astype(float)
     allowed = np.full(rows.shape, np.nan)
     for number, name in enumerate(rows.columns):
-        largest = np.fmax(numbers[name].abs().max(), 0.0)
+        largest = np.fmax.reduce(np.abs(numbers[name].to_numpy()), initial=0.0)
         open_rows = np.ones(len(rows), dtype=bool)
         for each in TOLERANCES:
             if not (re.match(each.csv, kind) and re.search(each.columns, name)):
