@@ -122,3 +122,5 @@ def test_readme_has_the_table_of_the_published_run(names):
     assert prose.table(names) in (ROOT / "README.md").read_text("utf-8"), (
         "README's table is not that of results/published; put this there:\n" + prose.table(names)
     )
+    ledger = json.loads((PUBLISHED / "claims.json").read_text("utf-8"))
+    assert ledger["blind"] in (ROOT / "README.md").read_text("utf-8")
