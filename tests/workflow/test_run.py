@@ -315,11 +315,11 @@ RENAMED_EXHIBIT = ("workflow/stages/lupi/exhibits.yaml", "label: verdict\n", "la
 AUDIT = ("workflow/data/audit.py", "_CHUNK = 2048", "_CHUNK = 1024")
 KERNEL = ("workflow/stages/rcca/kernel.py", '"kcca"', '"KCCA"')
 TABLES = ("workflow/stages/rcca/tables.py", "_ERROR_LIMIT = 1e-3", "_ERROR_LIMIT = 1e-4")
-DEFAULT = ("workflow/stages/rcca/settings.py", "= 110\n", "= 111\n")
+DEFAULT = ("workflow/stages/rcca/settings.py", "= 40, 110\n", "= 40, 111\n")
 DESCRIPTION = ("workflow/stages/lupi/settings.py", "classes on either side", "classes")
 PARSER = ("workflow/data/embedded.py", "PATCH_SIZE = 8", "PATCH_SIZE = 9")
 UNUSED_PARSER = ("workflow/data/awa.py", "WORDS = 2000", "WORDS = 2001")
-LIBRARY = ("src/rnca/cca.py", "class RCCA(", "ADDED = 1\n\n\nclass RCCA(")
+LIBRARY = ("src/rnca/cca.py", "\n\n@dataclass", "\nADDED = 1\n\n\n@dataclass")
 FITS = {"rcca_fit", "rcca_deep", "rcca_shard", "rcca_timing", "rpca_fit"}
 
 

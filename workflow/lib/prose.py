@@ -120,7 +120,13 @@ def listed(values: Sequence[float]) -> str:
     return ", ".join(shown(value, 2) for value in values[:4]) + (", …" if len(values) > 4 else "")
 
 
-_JINJA = Environment(undefined=StrictUndefined, autoescape=False, trim_blocks=True)
+class _Unknown(StrictUndefined):
+    """A number that no report wrote: no sentence can be said with it, also not formatted."""
+
+    __format__ = StrictUndefined._fail_with_undefined_error
+
+
+_JINJA = Environment(undefined=_Unknown, autoescape=False, trim_blocks=True)
 _JINJA.filters |= {
     "f": shown, "signed": signed, "time": time, "words": words, "listed": listed,
     "ternary": lambda condition, yes, no: yes if condition else no,

@@ -350,9 +350,9 @@ def test_deep_rows_say_what_was_fitted_and_how_long_it_took(digits, tmp_path, de
     assert search["is_chosen"].sum() == best["is_chosen"] == 1
     assert (row["reg"], row["tune_sum"]) == (best["reg"], best["tune_sum"])
     # Again, from its checkpoints, training was at its end.
-    assert again["sums"]["test_sum"].tolist() == sums["test_sum"].tolist()
+    assert again["dcca"]["test_sum"].tolist() == sums["test_sum"].tolist()
     assert again["curve"]["minutes"].tolist() == curve["minutes"].tolist()
-    assert again["sums"]["minutes"].iloc[0] > curve["minutes"].iloc[-1]
+    assert again["dcca"]["minutes"].iloc[0] > curve["minutes"].iloc[-1]
 
 
 def test_candidates_are_all_combinations_and_start_from_the_same_weights():
@@ -400,12 +400,15 @@ def test_finished_fits_are_made_again_only_if_damaged(tmp_path, capsys, harm):
 
 
 def test_state_is_named_after_what_it_depends_on(tmp_path):
-    old = state_file(tmp_path, "mnist.npz", {"epochs": 3})
+    output = tmp_path / "rcca" / "mnist" / "0.dcca.csv"
+    old = state_file(output, "mnist.npz", {"epochs": 3})
+    assert old.parent == tmp_path / "state" / "rcca"
+    old.parent.mkdir(parents=True)
     old.write_text("state")
-    other_job = state_file(tmp_path, "mnist-official.npz", {"epochs": 3})
+    other_job = state_file(output, "mnist-official.npz", {"epochs": 3})
     other_job.write_text("state")
-    assert state_file(tmp_path, "mnist.npz", {"epochs": 3}) == old
+    assert state_file(output, "mnist.npz", {"epochs": 3}) == old
     assert old.exists()
-    assert state_file(tmp_path, "mnist.npz", {"epochs": 4}) != old
+    assert state_file(output, "mnist.npz", {"epochs": 4}) != old
     assert not old.exists()
     assert other_job.exists()
