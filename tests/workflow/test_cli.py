@@ -42,7 +42,7 @@ def test_run_without_a_known_commit_or_unfinished_is_not_published(finished, pro
         (finished, ["the commit of the results is unknown"]),
         (
             project,
-            ["results/test is not finished, so nothing was published", "errors.csv: not made"],
+            ["results/test is not finished, so nothing was published", "sums.csv: not made"],
         ),
     ):
         code, screen = each.run("-m", "workflow.cli", "publish", *TEST)

@@ -1,6 +1,7 @@
 """`make run`: runs that are killed, doubled and interrupted, and settings it refuses to read."""
 
 import os
+import re
 import platform
 import signal
 import subprocess
@@ -282,4 +283,5 @@ def test_environment_in_a_directory_with_a_space(project):
         )
         assert done.returncode == 0, done.stderr
         assert project.file(f"data/prepared/{name}").exists()
-        assert f"mem_mb={psutil.virtual_memory().total // 10**6}" in done.stderr
+        limit = psutil.virtual_memory().total // 10**6
+        assert re.search(rf"Provided resources: mem_mb=\D*{limit}\b", done.stderr)

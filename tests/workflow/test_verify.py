@@ -196,7 +196,7 @@ def test_published_results_are_rendered_again_from_their_csvs(source, published)
         for each in record["jobs"].values()
     }
     assert commits["lupi_report"] == commits["page"] == made.strip()
-    assert commits["autoencoder_pictures"] == commits["rcca_report"] == commits["lupi_fit"]
+    assert commits["autoencoder_report"] == commits["rcca_report"] == commits["lupi_fit"]
 
 
 @pytest.mark.parametrize(
