@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from rnca._core.estimators import check_count
 from rnca.moments import Correlations, paired
-from rnca.rows import FloatArray, Matrix
+from rnca.rows import FloatArray, Matrix, refuse_masked
 from rnca.seeding import streams
 
 Order = npt.NDArray[np.int64]
@@ -138,6 +138,7 @@ def _step_down(observed: Matrix, null: Matrix) -> Matrix:
 
 def check_groups(groups: Any, n: int) -> npt.NDArray[Any]:
     """Return the label of each row; refuse missing ones, which would pass for one group."""
+    refuse_masked(groups, "groups")
     labels = np.asarray(groups)
     if labels.shape != (n,):
         raise ValueError(f"groups has shape {labels.shape}: give one label for each of {n} rows.")

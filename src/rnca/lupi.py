@@ -37,7 +37,15 @@ from rnca._core.streaming import centred_features, feature_chunks, projected
 from rnca.features import FeatureMap
 from rnca.method import draw, whiten
 from rnca.moments import Moments
-from rnca.rows import FloatArray, Matrix, View, check_at_least_two_rows, check_pair, grid
+from rnca.rows import (
+    FloatArray,
+    Matrix,
+    View,
+    check_at_least_two_rows,
+    check_pair,
+    grid,
+    refuse_masked,
+)
 from rnca.seeding import seeds
 from rnca.spectral import column_signs
 
@@ -306,6 +314,7 @@ def _second_views(view: View, y: Any, privileged: Any) -> tuple[Matrix, Matrix]:
     columns = given.read(0, len(given)).astype(np.float64)
     if y is None:
         return columns, np.empty((len(view), 0))
+    refuse_masked(y, "y")
     labels = column_or_1d(y)
     if len(labels) != len(view):
         raise ValueError(f"X has {len(view)} rows but y has {len(labels)}: one label per row.")
