@@ -15,7 +15,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rnca._core.conditioning import refuse_above_one
-from rnca._core.estimators import RowsMixin, check_count, check_regs, pair, warn
+from rnca._core.estimators import (
+    RowsMixin,
+    check_count,
+    check_regs,
+    import_pyplot,
+    pair,
+    warn,
+)
 from rnca._core.streaming import feature_chunks, head_means
 from rnca.cca import RCCA
 from rnca.features import LinearFeatures
@@ -229,8 +236,7 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the mean scores against m, one line per reg, with errors. Returns the axes."""
-        from matplotlib import pyplot
-
+        pyplot = import_pyplot()
         check_is_fitted(self, "best_estimator_")
         ax = pyplot.subplots()[1] if ax is None else ax
         at = [pair(size, "sizes")[0] for size in self.sizes_]
