@@ -251,7 +251,11 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     def _unfitted(self) -> RCCA:
         """Build RCCA at the largest size of each view."""
         for name in ("sizes", "regs"):
-            if len(getattr(self, name)) == 0:
+            if not hasattr(given := getattr(self, name), "__len__"):
+                raise ValueError(
+                    f"{name}={given!r}: give a sequence of values to try, as [{given!r}]."
+                )
+            if len(given) == 0:
                 raise ValueError(f"{name} is empty: give at least one value to try.")
         pairs = [pair(size, "sizes") for size in self.sizes]
         for m in (m for size in pairs for m in size):
