@@ -225,8 +225,15 @@ class PrivilegedFeatures(RowsTransformer):
         own = self.transform(X)
         if self.cv is None:
             return own
-        out = np.zeros_like(own)
-        for rest, fold in check_cv(self.cv, y, classifier=y is not None).split(own, y):
+        out, rows = np.zeros_like(own), np.arange(len(own))
+        splits = list(check_cv(self.cv, y, classifier=y is not None).split(own, y))
+        held_out = np.concatenate([rows[fold] for _, fold in splits])
+        if (np.bincount(held_out, minlength=len(rows)) != 1).any():
+            raise ValueError(
+                f"cv={self.cv!r} does not hold out each row once. Give an integer or a splitter "
+                "such as KFold or StratifiedKFold."
+            )
+        for rest, fold in splits:
             parts = [None if part is None else _safe_indexing(part, rest) for part in (y, X)]
             other = clone(self).set_params(cv=None)
             other.fit(parts[1], parts[0], privileged=_safe_indexing(privileged, rest))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import wraps
 from itertools import product
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -288,8 +289,9 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         """Return the fold in which each row is held out."""
         if groups is not None:
             groups = check_groups(groups, n)
-        whole_groups = groups is not None and isinstance(self.cv, int)
-        splitter = GroupKFold(self.cv) if whole_groups else check_cv(self.cv)
+        cv = 5 if self.cv is None else self.cv  # what scikit-learn takes None for
+        whole_groups = groups is not None and isinstance(cv, Integral)
+        splitter = GroupKFold(int(cv)) if whole_groups else check_cv(cv)
         fold_of_row = np.full(n, -1)
         for fold, (train, test) in enumerate(splitter.split(np.empty((n, 1)), None, groups)):
             if (fold_of_row[test] >= 0).any() or len(train) + len(test) != n:

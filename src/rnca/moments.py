@@ -215,6 +215,8 @@ class Moments:
                 f"moments of {len(self.sizes)} view(s), updated with {len(views)}: give all views."
             )
         for i, (z, m) in enumerate(zip(views, self.sizes, strict=True)):
+            if np.ma.is_masked(z):
+                raise ValueError(f"view {i} has masked entries: drop or impute such rows first.")
             if z.ndim != 2 or z.shape[1] != m or len(z) != len(views[0]):
                 raise ValueError(
                     f"view {i} has shape {z.shape}, expected ({len(views[0])}, {m}): as many rows "

@@ -14,6 +14,7 @@ from rnca import (
     FeatureRidge,
     FourierFeatures,
     LinearFeatures,
+    Moments,
     NystroemFeatures,
     QuasiMonteCarloFeatures,
     RSpectralClustering,
@@ -445,3 +446,9 @@ class Table:
 def test_slices_that_are_not_as_announced(given, words):
     refused(lambda: rcca().fit(given, Y), "X", *words)
     refused(lambda: fitted().transform(given), "X", *words)
+
+
+def test_moments_refuse_masked_entries():
+    rows = np.ma.masked_equal(np.arange(12.0).reshape(4, 3), 7.0)
+    with pytest.raises(ValueError, match="view 1 has masked entries"):
+        Moments(3, 3).update(rows.data, rows)
