@@ -159,6 +159,8 @@ def test_a_candidate_without_a_solution_is_never_chosen(halves):
         ({"cv": PredefinedSplit(np.arange(1797) % 3 - 1)}, "does not hold out each row once"),
         ({"sizes": ()}, "sizes is empty"),
         ({"regs": ()}, "regs is empty"),
+        ({"sizes": 250}, r"sizes=250: give a sequence of values to try, as \[250\]"),
+        ({"regs": 0.1}, r"regs=0.1: give a sequence"),
         ({"regs": (1e-2, -1)}, "reg=-1: the regulariser must be"),
         ({"sizes": (2, 50)}, "n_components=3 is more than the 2 features of size 2"),
         ({"sizes": (0, 50)}, "m in sizes=0"),
