@@ -111,8 +111,9 @@ class RandomizedAutoencoder(RowsTransformer):
         The latent factors are nested: after `fit_encoder` at the largest ``n_components``, any
         smaller number of them (and any other setting of the decoder) costs this pass alone.
         """
-        check_is_fitted(self, "encoder_")
-        encoder = {name: vars(self)[name] for name in ("encoder_", "scale_", "_decoder_seed_")}
+        self._view_to_use(X, "encoder_")
+        kept = ("encoder_", "scale_", "_decoder_seed_", "feature_names_in_")
+        encoder = {name: vars(self)[name] for name in kept if name in vars(self)}
         self._assign(encoder, decoder_=self._fitted_decoder(X, **encoder))
         return self
 
@@ -131,10 +132,12 @@ class RandomizedAutoencoder(RowsTransformer):
         )
         variances = encoder.fit(view.data).explained_variance_
         scale = np.sqrt(np.where(variances > _NEGLIGIBLE * variances[0], variances, 1.0))
-        return {"encoder_": encoder, "scale_": scale, "_decoder_seed_": of_decoder}
+        # The encoder sees arrays: names are checked here.
+        names = {} if view.columns is None else {"feature_names_in_": view.columns}
+        return {"encoder_": encoder, "scale_": scale, "_decoder_seed_": of_decoder, **names}
 
     def _fitted_decoder(
-        self, X: Any, encoder_: RPCA, scale_: Matrix, _decoder_seed_: int
+        self, X: Any, encoder_: RPCA, scale_: Matrix, _decoder_seed_: int, **names: Any
     ) -> FeatureRidge:
         for name in ("n_components", "n_decoder_features"):
             check_count(getattr(self, name), name)

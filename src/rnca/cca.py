@@ -12,7 +12,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rnca._core import conditioning, fitting
 from rnca._core.conditioning import ERROR_LIMIT, NOISE_LIMIT, ROUNDING
-from rnca._core.estimators import Labelled, RowsMixin, check_count, check_regs, pair, warn
+from rnca._core.estimators import (
+    Labelled,
+    RowsMixin,
+    check_count,
+    check_regs,
+    import_pyplot,
+    pair,
+    warn,
+)
 from rnca._core.fitting import FeatureFit, Maps
 from rnca._core.streaming import centred_features, check_width, projected, projected_chunks
 from rnca.features import FeatureMap
@@ -268,11 +276,15 @@ FeatureMap instance, or a pair, default="fourier"
         -------
         ndarray of matplotlib Axes
         """
-        from matplotlib import pyplot
-
+        pyplot = import_pyplot()
         check_is_fitted(self, "correlations_")
         if (X is None) == (y is None):
             raise ValueError("plot_columns draws one view: give X, or X=None and y.")
+        fitted_components = len(self.correlations_)
+        if not 0 <= component < fitted_components:
+            raise ValueError(
+                f"component={component}: the model has components 0 to {fitted_components - 1}."
+            )
         name, data = ("x", X) if y is None else ("y", y)
         view, fitted, mean, basis = self._side(name, data)
         check_width(view, fitted)

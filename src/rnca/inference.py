@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rnca._core.estimators import check_count
+from rnca._core.estimators import check_count, import_pyplot
 from rnca.moments import Correlations, paired
-from rnca.rows import FloatArray, Matrix
+from rnca.rows import FloatArray, Matrix, refuse_masked
 from rnca.seeding import streams
 
 Order = npt.NDArray[np.int64]
@@ -67,8 +67,7 @@ class PermutationResult:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw absolute correlations over the null band; filled if p ≤ 0.05. Returns the axes."""
-        from matplotlib import pyplot
-
+        pyplot = import_pyplot()
         ax = pyplot.subplots()[1] if ax is None else ax
         number, height = np.arange(1, len(self.p_values) + 1), np.abs(self.correlations)
         real = self.p_values <= 0.05
@@ -138,6 +137,7 @@ def _step_down(observed: Matrix, null: Matrix) -> Matrix:
 
 def check_groups(groups: Any, n: int) -> npt.NDArray[Any]:
     """Return the label of each row; refuse missing ones, which would pass for one group."""
+    refuse_masked(groups, "groups")
     labels = np.asarray(groups)
     if labels.shape != (n,):
         raise ValueError(f"groups has shape {labels.shape}: give one label for each of {n} rows.")

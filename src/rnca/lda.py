@@ -21,7 +21,7 @@ from rnca._core.conditioning import ERROR_LIMIT
 from rnca._core.estimators import RowsTransformer, assign, check_columns, check_count, warn
 from rnca.cca import RCCA
 from rnca.moments import Moments
-from rnca.rows import ComputedRows, FloatArray, Matrix, View
+from rnca.rows import ComputedRows, FloatArray, Matrix, View, refuse_masked
 
 # Within-class variance below this fraction counts as zero.
 _NO_SPREAD = 1e-9
@@ -162,6 +162,7 @@ class RLDA(ClassifierMixin, RowsTransformer):
 
     def _classes(self, y: Any, n: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
         """Return the classes, and the class of each row as an index into them."""
+        refuse_masked(y, "y")
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         classes, codes = np.unique(column_or_1d(y, warn=True), return_inverse=True)

@@ -37,7 +37,15 @@ from rnca._core.streaming import centred_features, feature_chunks, projected
 from rnca.features import FeatureMap
 from rnca.method import draw, whiten
 from rnca.moments import Moments
-from rnca.rows import FloatArray, Matrix, View, check_at_least_two_rows, check_pair, grid
+from rnca.rows import (
+    FloatArray,
+    Matrix,
+    View,
+    check_at_least_two_rows,
+    check_pair,
+    grid,
+    refuse_masked,
+)
 from rnca.seeding import seeds
 from rnca.spectral import column_signs
 
@@ -225,8 +233,15 @@ class PrivilegedFeatures(RowsTransformer):
         own = self.transform(X)
         if self.cv is None:
             return own
-        out = np.zeros_like(own)
-        for rest, fold in check_cv(self.cv, y, classifier=y is not None).split(own, y):
+        out, rows = np.zeros_like(own), np.arange(len(own))
+        splits = list(check_cv(self.cv, y, classifier=y is not None).split(own, y))
+        held_out = np.concatenate([rows[fold] for _, fold in splits])
+        if (np.bincount(held_out, minlength=len(rows)) != 1).any():
+            raise ValueError(
+                f"cv={self.cv!r} does not hold out each row once. Give an integer or a splitter "
+                "such as KFold or StratifiedKFold."
+            )
+        for rest, fold in splits:
             parts = [None if part is None else _safe_indexing(part, rest) for part in (y, X)]
             other = clone(self).set_params(cv=None)
             other.fit(parts[1], parts[0], privileged=_safe_indexing(privileged, rest))
@@ -299,6 +314,7 @@ def _second_views(view: View, y: Any, privileged: Any) -> tuple[Matrix, Matrix]:
     columns = given.read(0, len(given)).astype(np.float64)
     if y is None:
         return columns, np.empty((len(view), 0))
+    refuse_masked(y, "y")
     labels = column_or_1d(y)
     if len(labels) != len(view):
         raise ValueError(f"X has {len(view)} rows but y has {len(labels)}: one label per row.")

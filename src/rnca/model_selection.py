@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import wraps
 from itertools import product
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rnca._core.conditioning import refuse_above_one
-from rnca._core.estimators import RowsMixin, check_count, check_regs, pair, warn
+from rnca._core.estimators import (
+    RowsMixin,
+    check_count,
+    check_regs,
+    import_pyplot,
+    pair,
+    warn,
+)
 from rnca._core.streaming import feature_chunks, head_means
 from rnca.cca import RCCA
 from rnca.features import LinearFeatures
@@ -229,8 +237,7 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the mean scores against m, one line per reg, with errors. Returns the axes."""
-        from matplotlib import pyplot
-
+        pyplot = import_pyplot()
         check_is_fitted(self, "best_estimator_")
         ax = pyplot.subplots()[1] if ax is None else ax
         at = [pair(size, "sizes")[0] for size in self.sizes_]
@@ -245,7 +252,11 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     def _unfitted(self) -> RCCA:
         """Build RCCA at the largest size of each view."""
         for name in ("sizes", "regs"):
-            if len(getattr(self, name)) == 0:
+            if not hasattr(given := getattr(self, name), "__len__"):
+                raise ValueError(
+                    f"{name}={given!r}: give a sequence of values to try, as [{given!r}]."
+                )
+            if len(given) == 0:
                 raise ValueError(f"{name} is empty: give at least one value to try.")
         pairs = [pair(size, "sizes") for size in self.sizes]
         for m in (m for size in pairs for m in size):
@@ -278,8 +289,9 @@ class RCCACV(RowsMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         """Return the fold in which each row is held out."""
         if groups is not None:
             groups = check_groups(groups, n)
-        whole_groups = groups is not None and isinstance(self.cv, int)
-        splitter = GroupKFold(self.cv) if whole_groups else check_cv(self.cv)
+        cv = 5 if self.cv is None else self.cv  # what scikit-learn takes None for
+        whole_groups = groups is not None and isinstance(cv, Integral)
+        splitter = GroupKFold(int(cv)) if whole_groups else check_cv(cv)
         fold_of_row = np.full(n, -1)
         for fold, (train, test) in enumerate(splitter.split(np.empty((n, 1)), None, groups)):
             if (fold_of_row[test] >= 0).any() or len(train) + len(test) != n:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy.linalg import blas
 
 from rnca.files import opened_archive, read_member, replacing
-from rnca.rows import FloatArray, Matrix, grid
+from rnca.rows import FloatArray, Matrix, grid, refuse_masked
 
 _FORMAT = 2
 _BLOCK = 512
@@ -215,6 +215,7 @@ class Moments:
                 f"moments of {len(self.sizes)} view(s), updated with {len(views)}: give all views."
             )
         for i, (z, m) in enumerate(zip(views, self.sizes, strict=True)):
+            refuse_masked(z, f"view {i}")
             if z.ndim != 2 or z.shape[1] != m or len(z) != len(views[0]):
                 raise ValueError(
                     f"view {i} has shape {z.shape}, expected ({len(views[0])}, {m}): as many rows "

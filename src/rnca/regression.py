@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from rnca._core.estimators import RowsMixin, check_dtype, check_reg
 from rnca._core.fitting import FeatureFit, Maps, unfitted_maps
-from rnca._core.streaming import projected
+from rnca._core.streaming import check_width, projected
 from rnca.features import FeatureMap, JointFeatures, LinearFeatures
 from rnca.method import whiten
 from rnca.moments import Moments
-from rnca.rows import FloatArray, View
+from rnca.rows import FloatArray, View, view_of_columns
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -85,6 +85,12 @@ class FeatureRidge(RowsMixin, RegressorMixin, FeatureFit):
         predicted += self.intercept_.astype(predicted.dtype)
         is_flat = getattr(self.map_y_, "is_flat_", vars(self).get("_one_column_"))  # of 0.1.0
         return predicted[:, 0] if is_flat else predicted
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Mean over the columns of y of the share R² of variance that `predict` explains."""
+        check_is_fitted(self, "coef_")
+        check_width(view_of_columns(y, "y"), self.map_y_)
+        return float(super().score(X, y, sample_weight))
 
     def _drawn(self, views: Sequence[View]) -> list[FeatureMap]:
         maps = super()._drawn(views)

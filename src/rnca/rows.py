@@ -293,12 +293,7 @@ def _array(data: Any, name: str, index: Sequence[int] | None = None) -> npt.NDAr
     if issparse(data):
         dense: npt.NDArray[Any] = data.toarray()
         return dense
-    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
-        row = int(np.argwhere(np.ma.getmaskarray(data))[0][0])
-        raise ValueError(
-            f"{name} has a masked entry in row {row if index is None else index[row]}: all "
-            "entries must be given. Drop or impute such rows first."
-        )
+    refuse_masked(data, name, index)
     # polars gives dates as numbers.
     for column, dtype in enumerate(getattr(data, "dtypes", ()) if hasattr(data, "columns") else ()):
         if hasattr(dtype, "is_temporal") and dtype.is_temporal():
@@ -320,6 +315,16 @@ def _array(data: Any, name: str, index: Sequence[int] | None = None) -> npt.NDAr
     if array.dtype == object and hasattr(data, "iloc"):  # pandas: pd.NA is no number
         array = np.asarray(data.astype(object).where(data.notna(), np.nan))
     return array
+
+
+def refuse_masked(data: Any, name: str, index: Sequence[int] | None = None) -> None:
+    """Refuse masked entries, which numpy would read as what is under the mask."""
+    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+        row = int(np.argwhere(np.ma.getmaskarray(data))[0][0])
+        raise ValueError(
+            f"{name} has a masked entry in row {row if index is None else index[row]}: all "
+            "entries must be given. Drop or impute such rows first."
+        )
 
 
 def check_pair(x: View, y: View) -> None:

@@ -9,12 +9,15 @@ import pytest
 from rnca import (
     RCCA,
     RCCACV,
+    RLDA,
     RPCA,
     FastfoodFeatures,
     FeatureRidge,
     FourierFeatures,
     LinearFeatures,
+    Moments,
     NystroemFeatures,
+    PrivilegedFeatures,
     QuasiMonteCarloFeatures,
     RSpectralClustering,
     median_gamma,
@@ -445,3 +448,20 @@ class Table:
 def test_slices_that_are_not_as_announced(given, words):
     refused(lambda: rcca().fit(given, Y), "X", *words)
     refused(lambda: fitted().transform(given), "X", *words)
+
+
+def test_masked_entries_are_no_rows_of_moments_labels_or_groups():
+    rows = np.ma.masked_equal(np.arange(12.0).reshape(4, 3), 7.0)
+    with pytest.raises(ValueError, match="view 1 has a masked entry in row 2"):
+        Moments(3, 3).update(rows.data, rows)
+    labels = np.ma.masked_array(np.arange(60) % 4, np.arange(60) == 7)
+    small = {"n_features": 10, "reg": 0.1}
+    model = RCCA(1, **small).fit(X, Y)
+    for use in (
+        lambda: RLDA(**small).fit(X, labels),
+        lambda: PrivilegedFeatures(**small).fit(X, labels, privileged=Y),
+        lambda: RCCACV(1, sizes=(10,), cv=2).fit(X, Y, groups=labels),
+        lambda: model.permutation_test(X, Y, groups=labels),
+    ):
+        with pytest.raises(ValueError, match="has a masked entry in row 7"):
+            use()

@@ -9,6 +9,8 @@ import gzip
 import os
 import pickle
 import re
+import sys
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
@@ -23,7 +25,7 @@ from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_limits
 
 import oracles
-from rnca import RCCA, RPCA, FourierFeatures, Moments, NystroemFeatures, median_gamma
+from rnca import RCCA, RCCACV, RPCA, FourierFeatures, Moments, NystroemFeatures, median_gamma
 from rnca.inference import binned_means
 from rnca.method import whiten
 from rnca.moments import Correlations
@@ -580,6 +582,35 @@ def test_a_plot_finds_the_column_that_a_loading_does_not():
             model.plot_columns(*given)
     with pytest.raises(ValueError, match="y has 2 features, but the map was fitted to 3"):
         model.plot_columns(None, Y[:, :2])
+    for component in (1, -1):
+        with pytest.raises(ValueError, match=f"component={component}: .* components 0 to 0"):
+            model.plot_columns(X, component=component)
+
+
+def test_plots_say_what_to_install(halves, monkeypatch):
+    (X, Y), new = ([half[rows] for half in halves] for rows in (slice(300), slice(300, 400)))
+    search = RCCACV(1, sizes=(20,), regs=(1e-2,), random_state=0).fit(X, Y)
+    result = search.permutation_test(*new, n_permutations=9, random_state=0)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for draw in (lambda: search.plot_columns(X), search.plot, result.plot):
+        with pytest.raises(ModuleNotFoundError, match="pip install matplotlib"):
+            draw()
+
+
+@pytest.mark.parametrize("estimator", [RCCA, RCCACV])
+def test_frames_whose_rows_stand_in_different_orders_are_noticed(halves, estimator):
+    settings = {"n_features": 20} if estimator is RCCA else {"sizes": (20,)}
+    model = estimator(1, random_state=0, **settings)
+    keys = [f"person {i}" for i in range(400)]
+    X, Y = (pd.DataFrame(half[:400], index=keys) for half in halves)
+    with pytest.warns(UserWarning, match="paired by position.*loc"):
+        model.fit(X, Y[::-1])
+    quiet = [(X, Y), (X, Y[::-1].reset_index(drop=True)), (X, Y[::-1].to_numpy())]
+    repeated = [frame.set_axis([0, 1] * 200) for frame in (X, Y)]
+    for given in (*quiet, (repeated[0], repeated[1][::-1]), (X.to_numpy().tolist(), Y)):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message=".*different orders")
+            model.fit(*given)
 
 
 @pytest.mark.parametrize("column", ["constant", "binary", "normal", "own"])

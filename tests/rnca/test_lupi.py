@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, ShuffleSplit, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
 
 import oracles
@@ -154,3 +154,11 @@ MISSING = np.where(np.arange(12).reshape(6, 2) == 5, np.nan, 1.0)
 def test_bad_input_is_named(y, told, settings, sentence):
     with pytest.raises(ValueError, match=sentence):
         PrivilegedFeatures(n_features=5, **settings).fit(ROWS, y, privileged=told)
+
+
+@pytest.mark.parametrize("cv", [ShuffleSplit(2, random_state=0), TimeSeriesSplit(3)])
+def test_rows_that_no_fold_holds_out_are_refused(cv):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    features = PrivilegedFeatures(2, n_features=20, reg=0.1, cv=cv, random_state=0)
+    with pytest.raises(ValueError, match="does not hold out each row once"):
+        features.fit_transform(X, X[:, 0] > 0, privileged=X[:, 1:] > 0)

@@ -159,6 +159,8 @@ def test_a_candidate_without_a_solution_is_never_chosen(halves):
         ({"cv": PredefinedSplit(np.arange(1797) % 3 - 1)}, "does not hold out each row once"),
         ({"sizes": ()}, "sizes is empty"),
         ({"regs": ()}, "regs is empty"),
+        ({"sizes": 250}, r"sizes=250: give a sequence of values to try, as \[250\]"),
+        ({"regs": 0.1}, r"regs=0.1: give a sequence"),
         ({"regs": (1e-2, -1)}, "reg=-1: the regulariser must be"),
         ({"sizes": (2, 50)}, "n_components=3 is more than the 2 features of size 2"),
         ({"sizes": (0, 50)}, "m in sizes=0"),
@@ -309,3 +311,15 @@ def test_rows_without_a_group_are_no_group(halves, labels):
     model = RCCA(3, n_features=20, reg=1.0, random_state=0).fit(*views)
     with pytest.raises(ValueError, match="no label in row 90"):
         model.permutation_test(*views, groups=labels)
+
+
+@pytest.mark.parametrize("cv", [np.int64(5), None])
+def test_groups_count_whatever_type_of_integer_cv_is(cv):
+    rng = np.random.default_rng(0)
+    groups = rng.permutation(np.repeat(np.arange(12), 5))
+    X, Y = rng.normal(size=(2, 12, 3))[:, groups] + 0.1 * rng.normal(size=(2, 60, 3))
+    scores = [
+        RCCACV(1, sizes=(8,), regs=(0.1,), cv=each, random_state=0).fit(X, Y, groups).scores_
+        for each in (cv, GroupKFold(5))
+    ]
+    assert_array_equal(*scores)

@@ -1,9 +1,11 @@
 """Ridge regression on random features, and the autoencoder that decodes by it."""
 
 import tracemalloc
+from copy import copy
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
@@ -201,3 +203,18 @@ NAN = "X contains NaN at row 1700, column 3"
 def test_bad_input_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_frames_with_columns_in_another_order_are_refused():
+    X = pd.DataFrame(DIGITS[:200, 20:24], columns=list("abcd"))
+    turned = X[list("dcba")]
+    model = RandomizedAutoencoder(2, n_features=20, n_decoder_features=20, random_state=0)
+    for fitted in (model.fit(X), copy(model).fit_decoder(X), *model.path([0.1])):
+        for use in (fitted.transform, fitted.error, fitted.fit_decoder):
+            with pytest.raises(ValueError, match="feature names"):
+                use(turned)
+    assert not hasattr(model.fit(X.to_numpy()), "feature_names_in_")
+    targets = ridge().fit(X, X)
+    assert targets.score(X, X) == r2_score(X, targets.predict(X))
+    with pytest.raises(ValueError, match="column 0 of y is 'd'"):
+        targets.score(X, turned)

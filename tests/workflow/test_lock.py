@@ -1,8 +1,8 @@
 """`make run`: runs that are killed, doubled and interrupted, and settings it refuses to read."""
 
 import os
-import re
 import platform
+import re
 import signal
 import subprocess
 import sys

@@ -77,6 +77,18 @@ def warn(message: str) -> None:
     warnings.warn(message, stacklevel=level)
 
 
+def import_pyplot() -> Any:
+    """Import what draws: the library does not ask for it when it is installed."""
+    try:
+        from matplotlib import pyplot
+    except ModuleNotFoundError as error:
+        if error.name != "matplotlib":
+            raise
+        message = "Drawing needs matplotlib, which rnca does not install: pip install matplotlib"
+        raise ModuleNotFoundError(message, name=error.name) from error
+    return pyplot
+
+
 def check_columns(estimator: BaseEstimator, X: Any, *y: Any) -> None:
     """Make scikit-learn's checks of data to fit to, but for their entries."""
     validate_data(copy(estimator), X, *y, skip_check_array=True)  # a copy: it sets attributes

@@ -9,7 +9,15 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rnca._core.estimators import assign, check_columns, check_count, check_dtype, pair, single
+from rnca._core.estimators import (
+    assign,
+    check_columns,
+    check_count,
+    check_dtype,
+    pair,
+    single,
+    warn,
+)
 from rnca._core.streaming import check_width, head_means, with_progress
 from rnca.features import FEATURE_MAPS, FeatureMap, LinearFeatures
 from rnca.features.base import seeded
@@ -59,6 +67,7 @@ class FeatureFit(BaseEstimator):
         if len(self._map_names) == 2:
             views.append(view_of_columns(y, "y"))
             check_pair(*views)
+            _warn_of_another_order(X, y)
         return views
 
     @property
@@ -326,6 +335,21 @@ def shortened(kind: Any, prefix: FeatureMap) -> Any:
     if not isinstance(kind, str) and "random_state" in own.get_params():
         own.set_params(random_state=kind.random_state)
     return own
+
+
+def _warn_of_another_order(X: Any, y: Any) -> None:
+    """Warn of two data frames whose rows have the same labels in different orders."""
+    labels: list[Any] = [getattr(frame, "index", None) for frame in (X, y)]
+    if not all(hasattr(of_rows, "get_indexer") for of_rows in labels):
+        return
+    x_labels, y_labels = labels
+    if x_labels.equals(y_labels) or not (x_labels.is_unique and y_labels.is_unique):
+        return
+    if (x_labels.get_indexer(y_labels) >= 0).all():
+        warn(
+            "the rows of X and y have the same labels (their index) in different orders, but are "
+            "paired by position. If equal labels are the same sample, give y.loc[X.index]."
+        )
 
 
 def _fingerprint(maps: Maps) -> str:

@@ -92,6 +92,7 @@ def test_own_data_are_told_by_the_best_model():
         "p": 0.001,
         "m": 100,
         "reg": 0.1,
+        "given_away": 0.0,
     }
     linear = {**model, "map": "linear", "real": []}
     ledger = {"claims": [], "counts": {}}
@@ -100,6 +101,10 @@ def test_own_data_are_told_by_the_best_model():
         said["own-heading"]
         == "RCCA finds two shared components (0.99, 0.90); linear CCA finds none."
     )
+    assert said["own-text"].endswith("reg = 0.1 for Mine, RCCA, Fourier.")
+    leaking = {**model, "given_away": 0.198}
+    said = prose.tell(prose.known({"rcca": {"models": [leaking, linear]}}, ledger))
+    assert "Fourier. But training rows give away 19.8 % of the test rows" in said["own-text"]
     said = prose.tell(prose.known({"rcca": {"models": [{**model, "real": []}]}}, ledger))
     assert said["own-heading"] == "No component that the two views share is more than chance."
 

@@ -72,7 +72,15 @@ def test_model_of_own_data_says_what_was_chosen_and_what_is_real():
         ("one", "fourier", 100, 1e-3, 2, 0.05, 0.3, 0.1),
     ]
     inference = pd.DataFrame(rows, columns=tables.INFERENCE_COLUMNS)
-    best, linear = headlines.of_models(inference, TITLES)["models"]
+    leaks = frame(
+        "experiment part kind share",
+        ("one", "tune", "duplicate in both", 0.9),
+        ("one", "test", "duplicate in x", 0.5),
+        ("one", "test", "duplicate in both", 0.2),
+        ("two", "test", "duplicate in both", 0.3),
+    )
+    best, linear = headlines.of_models(inference, leaks, TITLES)["models"]
+    assert best["given_away"] == linear["given_away"] == 0.2
     assert (best["title"], best["real"], best["p"], best["m"]) == (
         "MNIST, RCCA, Fourier", [0.95], 0.01, 100,
     )  # fmt: skip

@@ -84,8 +84,12 @@ def of_baselines(baselines: pd.DataFrame) -> dict[str, Any]:
     return {"less": found}
 
 
-def of_models(inference: pd.DataFrame, titles: Titles) -> dict[str, Any]:
-    """Of each kept model, the best first, the correlations that are more than chance."""
+def of_models(inference: pd.DataFrame, leaks: pd.DataFrame, titles: Titles) -> dict[str, Any]:
+    """Of each kept model, the best first, the correlations that are more than chance.
+
+    With them the share of the test rows that training rows give away.
+    """
+    share = leaked_shares(leaks)
     return {
         "models": [
             {
@@ -96,7 +100,8 @@ def of_models(inference: pd.DataFrame, titles: Titles) -> dict[str, Any]:
                 "components": len(rows),
                 "m": rows["m"].iloc[0],
                 "reg": rows["reg"].iloc[0],
+                "given_away": float(share.get(name, 0.0)),
             }
-            for (_, kind), title, rows in by_model(inference, titles)
+            for (name, kind), title, rows in by_model(inference, titles)
         ]
     }

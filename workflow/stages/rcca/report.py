@@ -78,7 +78,7 @@ def report(outcomes: Outcomes, asked: Any, given: Any, out: Mapping[str, str]) -
         loadings = {key: model[0] for key, model in models.items()}
         write_markdown(out["rcca_model.md"], tables.model_blocks(inference, titles, loadings))
         save(figures.model_figure(inference, models, titles), out, "rcca_model", columns=3)
-        found |= headlines.of_models(inference, titles)
+        found |= headlines.of_models(inference, leaks, titles)
     if "rcca_minutes.md" in out:
         write_markdown(out["rcca_minutes.md"], table1.minutes_blocks(summary, titles))
         figure = figures.minutes_figure(summary, published, paper, titles)
