@@ -320,7 +320,7 @@ TABLES = ("workflow/stages/rcca/tables.py", "_ERROR_LIMIT = 1e-3", "_ERROR_LIMIT
 DEFAULT = ("workflow/stages/rcca/settings.py", "= 40, 110\n", "= 40, 111\n")
 DESCRIPTION = ("workflow/stages/lupi/settings.py", "classes on either side", "classes")
 PARSER = ("workflow/data/embedded.py", "PATCH_SIZE = 8", "PATCH_SIZE = 9")
-UNUSED_PARSER = ("workflow/data/awa.py", "WORDS = 2000", "WORDS = 2001")
+UNUSED_PARSER = ("workflow/data/awa.py", "_ADMITTED = {", "ADDED = 1\n_ADMITTED = {")
 LIBRARY = ("src/rnca/cca.py", "\n\n@dataclass", "\nADDED = 1\n\n\n@dataclass")
 FITS = {"rcca_fit", "rcca_deep", "rcca_shard", "rcca_timing", "rpca_fit"}
 
@@ -381,8 +381,8 @@ def test_replaced_own_data_are_used_missing_ones_and_old_numbers_refused(project
     tested = pd.read_csv(project.file("results/mine/rcca/inference.csv"))
     assert tested["p_value"][0] == 0.05  # of 19 permutations
     page = project.file("results/mine/report.html").read_text(encoding="utf-8")
-    assert "<h1>own data</h1>" in page
-    assert page.index("exhibit-rcca_model") < page.index("exhibit-rcca-title")
+    assert re.search("<h1>.+ finds .+ shared component|<h1>No component", page)
+    assert page.index('id="exhibit-rcca_model"') < page.index('id="appendix"')
     assert not re.search("the paper|Table 1|published", page[page.index("<body>") :])
 
     with project.edited("mine.yaml", "reg: 0.001", "reg: 0.002"):

@@ -172,7 +172,8 @@ def _stage(
     stage: Mapping[str, Any], said: Mapping[str, str], place: Path, *, is_own: bool
 ) -> dict[str, Any]:
     """Lay out the exhibits of a stage that have content, apart for figures and tables."""
-    found: dict[str, Any] = {"name": stage["name"], "title": stage["title"]}
+    title = re.sub(r" \(Table \d+\)$", "", stage["title"]) if is_own else stage["title"]
+    found: dict[str, Any] = {"name": stage["name"], "title": title}
     found |= {"figures": [], "tables": []}
     for file, exhibit in stage["exhibits"].items():
         stem, caption = Path(file).stem, str(exhibit["caption"])
