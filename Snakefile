@@ -1,0 +1,2 @@
+# The workflow is workflow/Snakefile, where the catalog and other workflows look for it.
+include: "workflow/Snakefile"
