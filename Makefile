@@ -70,7 +70,7 @@ lint: setup ## Check style, types and format
 	@$(python) -m ruff check .
 	@$(python) -m ruff format --check .
 	@$(python) -m mypy
-	@$(python) -m snakefmt --check workflow
+	@$(python) -m snakefmt --check Snakefile workflow
 
 bench: setup ## Run the benchmarks (ARGS=… for the runner)
 	@$(python) -m benchmarks.run $(ARGS)

@@ -71,7 +71,8 @@ class Project:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         directory.mkdir()
-        shutil.copy(ROOT / "environment.yml", directory)
+        for name in ("Snakefile", "environment.yml"):
+            shutil.copy(ROOT / name, directory)
         ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
         for name in FOLDERS:
             shutil.copytree(ROOT / name, directory / name, ignore=ignored)
